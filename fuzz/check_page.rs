@@ -42,7 +42,7 @@ fn page(names: &[&str]) -> Page {
             ..Run::default()
         },
         sides: vec![side(9, "base"), side(10, "with")],
-        explained: vec![Explained { title: name(11), why: name(12), text: name(13) }],
+        explained: vec![Explained { title: name(11), why: name(12), text: name(13), ..Explained::default() }],
         sections: vec![Section {
             id: "names".into(),
             title: name(14),
@@ -51,7 +51,8 @@ fn page(names: &[&str]) -> Page {
                 id: "table".into(),
                 caption: name(16),
                 columns: vec![
-                    Column { title: name(17), unit: name(18), ..Column::default() },
+                    // Before it a word, so that it is none of the glossary, which would be a tooltip.
+                    Column { title: format!("of {}", name(17)), unit: name(18), ..Column::default() },
                     Column { title: "n".into(), ..Column::default() },
                 ],
                 rows: cells,

@@ -15,6 +15,8 @@ pub enum Relation {
     OneCpu,
     /// They are threads of one core.
     Smt,
+    /// They are cores of one cluster, which is a part of an LLC.
+    Cluster,
     /// They are cores of one LLC.
     Llc,
     /// They have different LLCs in one package.
@@ -29,6 +31,7 @@ impl Relation {
         match self {
             Relation::OneCpu => "one CPU",
             Relation::Smt => "SMT",
+            Relation::Cluster => "cluster",
             Relation::Llc => "LLC",
             Relation::OtherLlc => "other LLC",
             Relation::OtherNode => "other node",
@@ -113,6 +116,8 @@ fn relation(machine: &Machine, a: Cpu, b: Cpu) -> Relation {
         Relation::OneCpu
     } else if of.core == other.core {
         Relation::Smt
+    } else if of.llc == other.llc && of.cluster.is_some() && of.cluster == other.cluster && machine.has_clusters() {
+        Relation::Cluster
     } else if of.llc == other.llc {
         Relation::Llc
     } else if of.package == other.package && of.node == other.node {

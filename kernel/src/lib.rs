@@ -38,9 +38,10 @@ pub use rules::{
     AsymDetection, BalanceRules, BusyHold, BusyInterval, CapacitySearch, CfsRules, Class, Code, CoreRules,
     CpufreqRules, CpuidleRules, DomainRules, Eas, EevdfRules, EnergyModel, FairClass, FindGroup, Footprint, GroupFlags,
     Headroom, HrtickForm, IdleSearch, IlbWalk, ImbNuma, InitWeight, LagLimit, LlcBusy, LlcId, LlcThreads, MenuRules,
-    NewidleRules, NewidleStop, NumaFork, NumaImbalance, PeltRules, PkgName, PreferSibling, Push, RtBandwidthForm, Rule,
-    RuleSet, RunnableBoost, SchedCacheRules, Serialize, SiblingImbalance, SisProp, SliceProtection, SmtScan,
-    SugovRules, SumRule, Teo, TransitionDelay, Typical, UtilEst, UtilFits, Wakelist, WakeupPreempt,
+    NewidleRules, NewidleStop, NumaFork, NumaImbalance, PeltRules, PkgName, PreferSibling, PressureForm, Push,
+    RtBandwidthForm, Rule, RuleSet, RunnableBoost, SchedCacheRules, Serialize, SiblingImbalance, SisProp,
+    SliceProtection, SmtScan, SugovRules, SumRule, Teo, TransitionDelay, Typical, UtilEst, UtilFits, Wakelist,
+    WakeupPreempt,
 };
 pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
 pub use setting::{Setting, SettingError};

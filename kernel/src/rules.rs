@@ -30,5 +30,5 @@ pub use placement::{
     Wakelist,
 };
 pub use sched_cache::{Footprint, LlcBusy, LlcThreads, SchedCacheRules};
-pub use sched_core::{CoreRules, HrtickForm, RtBandwidthForm};
+pub use sched_core::{CoreRules, HrtickForm, PressureForm, RtBandwidthForm};
 pub use topology::{AsymDetection, DomainRules, GroupFlags, ImbNuma, LlcId, PkgName};

@@ -75,6 +75,18 @@ pub struct Cost {
     pub origin: Origin,
 }
 
+impl Cost {
+    /// [`Costs::cluster_line`] where nothing is published: clusters make no difference. Where there are `clusters`, it
+    /// may be anything from a fifth of a line of the LLC.
+    pub(crate) fn unknown_cluster_line(clusters: bool) -> Self {
+        let (low, why) = match clusters {
+            true => (20, "as a line of the LLC: nothing is known of the clusters"),
+            false => (100, "there are no clusters: nothing reads it"),
+        };
+        Cost { value: 100, low, high: 100, origin: Origin::Assumed(why.to_owned()) }
+    }
+}
+
 macro_rules! costs {
     ($($name:ident: $unit:ident, $doc:literal;)*) => {
         /// What scheduling operations cost on a machine.
@@ -143,6 +155,7 @@ costs! {
     cold_task_far: Ns, "Cache misses of a task that runs in another LLC than before.";
     cold_message: Ns, "Cache misses of reading a message that another CPU of the LLC wrote.";
     cold_message_far: Ns, "Cache misses of reading a message that a CPU of another LLC wrote.";
+    cluster_line: Pct, "What a cache line of another CPU of the cluster costs, of what one of the rest of the LLC does.";
     tick: Ns, "One scheduler tick.";
     balance: Ns, "One balance pass over a domain, without reading its run queues.";
     balance_cpu: Ns, "Reading one run queue in a balance pass.";

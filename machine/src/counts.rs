@@ -50,6 +50,29 @@ pub struct Counts {
     pub nodes: usize,
 }
 
+/// Whether an LLC has clusters of several cores, beside other cores.
+pub(crate) fn has_clusters(topology: &Topology) -> bool {
+    let mut llcs: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut clusters: BTreeMap<u32, (usize, HashSet<u32>, u32)> = BTreeMap::new();
+    for cpu in &topology.cpus {
+        *llcs.entry(cpu.llc).or_default() += 1;
+        if let Some(cluster) = cpu.cluster {
+            let (cpus, cores, llc) = clusters.entry(cluster).or_default();
+            *cpus += 1;
+            cores.insert(cpu.core);
+            *llc = cpu.llc;
+        }
+    }
+    clusters.values().any(|(cpus, cores, llc)| cores.len() > 1 && *cpus < llcs[llc])
+}
+
+impl Machine {
+    /// Whether an LLC has clusters of several cores, beside other cores.
+    pub fn has_clusters(&self) -> bool {
+        has_clusters(&self.topology)
+    }
+}
+
 impl Counts {
     /// Counts CPUs, cores, LLCs... of a shape.
     pub(crate) fn of(topology: &Topology) -> Self {

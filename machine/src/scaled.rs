@@ -21,6 +21,10 @@ pub(crate) struct Speed {
     pub(crate) clock: (u64, Origin),
     /// How long a cache line takes from another core of the LLC, ns.
     pub(crate) llc_line: (Amount, Origin),
+    /// Whether LLCs have clusters.
+    pub(crate) clusters: bool,
+    /// How long one takes from another core of the cluster, ns. `None` if it is not known.
+    pub(crate) cluster_line: Option<(Amount, Origin)>,
     /// How long one takes from another LLC, ns. `None` if there is one LLC.
     pub(crate) far_line: Option<(Amount, Origin)>,
     /// The most CPUs that an LLC has.
@@ -62,6 +66,9 @@ struct Scale<'a> {
 impl Scale<'_> {
     fn cost(self, name: &'static str) -> Cost {
         let machine = self.from.name;
+        if name == "cluster_line" {
+            return self.cluster_line();
+        }
         let (values, why) = match name {
             "context_switch" | "switch_mm" | "wakeup" | "enqueue_local" | "wakelist" | "wakelist_flush" | "ipi"
             | "ipi_far" | "idle_exit" | "idle_entry" | "tick" | "balance" | "newidle_max_smt" => {
@@ -163,6 +170,17 @@ impl Scale<'_> {
 
     fn one_llc(self, name: &str) -> (Three<u64>, String) {
         (self.of(name), format!("{name} of {}: there is one LLC, and nothing reads it", self.from.name))
+    }
+
+    fn cluster_line(self) -> Cost {
+        let Some((line, from)) = &self.speed.cluster_line else {
+            return Cost::unknown_cluster_line(self.speed.clusters);
+        };
+        let of_llc = |ns: u64| Ratio::new(100 * ns, self.speed.llc_line.0.value).to(1);
+        let why =
+            format!("a line of the cluster over one of the LLC ({}, {})", text(from), text(&self.speed.llc_line.1));
+        let [value, low, high] = three(line).map(of_llc);
+        Cost { value, low, high, origin: Origin::Assumed(why) }
     }
 
     fn enqueue_remote(self) -> Three<Ratio> {

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parseCsv } from "./csv.mjs";
-import { CHARTS } from "./expected.mjs";
+import { CHARTS, HEIGHT_OF_A_PHONE } from "./expected.mjs";
+import { aligned, firstScreen, inStep, named, tooltips } from "./looks.mjs";
 import { hovers } from "./hover.mjs";
 import { sameAsJson } from "./json.mjs";
 
@@ -23,29 +24,47 @@ export async function* checks({ open, told, name, json, pictures }) {
   const empty = await page.$$eval("figure.chart", (figures) => figures.filter((figure) => {
     const panels = [...figure.querySelectorAll(".panel")];
     const marks = (panel) => panel.querySelectorAll("svg .mark-group path, svg .mark-group text, svg path").length;
-    return panels.length === 0 || figure.querySelector(".failed") || panels.some((panel) => marks(panel) < 3);
+    const shows = (panel) => panel.querySelector(".numbers") || marks(panel) >= 3;
+    return panels.length === 0 || figure.querySelector(".failed") || !panels.every(shows);
   }).map((figure) => figure.id));
   assert.deepEqual(empty, []);
   yield `all ${charts.length} charts are drawn`;
 
-  for (const id of charts) await hovers(page, id);
-  yield "a pointer on each chart shows values";
+  const drawings = await page.$$eval("figure.chart", (figures) => figures.filter((one) => one.querySelector("svg.marks")).map((one) => one.id));
+  for (const id of drawings) await hovers(page, id);
+  yield `a pointer on each of ${drawings.length} drawings shows values`;
+
+  const screen = await open(1280, "light", 800);
+  yield await firstScreen(screen);
+  yield await named(screen);
+  yield await aligned(screen);
+  const step = await inStep(screen);
+  if (step) yield step;
+  yield await tooltips(screen);
+  await screen.context().close();
 
   const data = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent));
   const csv = await saved(page, data);
   yield `each of ${csv.size} CSV files is the page's data`;
-  if (json) yield sameAsJson(name, csv, JSON.parse(readFileSync(json, "utf8")));
+  if (json) yield sameAsJson(name, csv, JSON.parse(readFileSync(json, "utf8")), data.sides);
 
   if (await has("#heat-chart")) {
     const select = page.locator("#heat-chart select");
     await select.focus();
     await page.keyboard.press("ArrowDown");
-    await page.waitForFunction(() => document.querySelector("#heat-chart .legend").textContent.includes("Searching"));
+    await page.waitForFunction(() => document.querySelector("#heat-chart .legend").textContent.includes("searching"));
     assert.ok(await select.evaluate((one) => one === document.activeElement));
     yield "a choice changes the chart, by keyboard, and keeps the focus";
   }
   await keyboard(page, await has(".actions button"));
   yield "the keyboard reaches links, choices, buttons and tables, and focus is seen";
+
+  const narrow = await open(375, "light", 667);
+  const height = await narrow.evaluate(() => document.documentElement.scrollHeight);
+  const most = HEIGHT_OF_A_PHONE[name];
+  if (most) assert.ok(height <= most, `${height} px high on a screen of 375, expected ${most} at most`);
+  await narrow.context().close();
+  yield `on a screen of 375 px it is ${height} px high`;
 
   const phone = await open(360, "light");
   for (const look of ["light", "dark", "phone"]) {
@@ -72,11 +91,13 @@ async function saved(page, data) {
   const unpack = (p) => p.plain ?? p.runs?.flatMap(([v, n]) => Array(n).fill(v)) ?? p.words?.[1].map((at) => p.words[0][at])
     ?? Array.from({ length: p.tile[1] }, (_, i) => p.tile[0][i % p.tile[0].length]);
   const found = new Map();
+  await unfold(page);
   for (const [i, figure] of data.figures.entries()) {
     // Chromium lets a page save ten files at once.
     if (i % 8 === 7) {
       await page.reload();
       await drawn(page);
+      await unfold(page);
     }
     const button = page.locator(`[id="${figure.id}"] .actions button`).first();
     const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
@@ -89,6 +110,9 @@ async function saved(page, data) {
   }
   return found;
 }
+
+// Opens what is folded but for the tables of values.
+const unfold = (page) => page.$$eval(".folded > details, .lines > details, nav > details", (all) => all.forEach((one) => { one.open = true; }));
 
 async function keyboard(page, buttons) {
   await page.reload();
@@ -139,6 +163,7 @@ async function accessible(page) {
   const values = page.locator("figure.chart:not(#heat-chart) details.values > summary").first();
   const opens = await values.count() > 0;
   if (opens) await values.click();
+  await unfold(page);
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run({ exclude: [".heat svg g"] }, { resultTypes: ["violations"] }));
   const bad = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));

@@ -7,7 +7,7 @@ const close = (csv, json, what) => {
   assert.ok(same, `${what}: ${csv} in the CSV, ${json} in JSON`);
 };
 
-function comparison(csv, json) {
+function comparison(csv, json, sides) {
   const rows = csv.get("comparison-chart");
   assert.equal(rows.length, json.rows.length);
   for (const [i, row] of rows.entries()) {
@@ -20,8 +20,16 @@ function comparison(csv, json) {
   }
   const rates = csv.get("search-chart").filter((row) => row.source !== "published" && row.statistic !== "looks");
   for (const row of rates) {
-    const { search } = json.rows.find((one) => one.load === row.load)[row.side];
+    const { search } = json.rows.find((one) => one.load === row.load)[["base", "with"][sides.indexOf(row.side)]];
     close(row.value, search[`${row.statistic}_pct`], `${row.side} ${row.load} ${row.statistic}`);
+  }
+  const power = csv.get("power-chart") ?? [];
+  const told = json.rows.flatMap((one) => one.power);
+  assert.equal(power.length, told.length);
+  for (const [i, row] of power.entries()) {
+    close(row.with, told[i].with, told[i].quantity);
+    close(row.better_pct, told[i].compare_pct, told[i].quantity);
+    close(row.better_low_pct, told[i].ci95?.[0] ?? null, told[i].quantity);
   }
   return `${rows.length} differences and ${rates.length} search statistics are those of the JSON`;
 }
@@ -43,6 +51,6 @@ function reproduce(csv, json) {
   return `${rows.length} simulated and published differences are those of the JSON`;
 }
 
-export function sameAsJson(name, csv, json) {
-  return { compare: comparison, power: comparison, "stats-simulated": stats, reproduce }[name](csv, json);
+export function sameAsJson(name, csv, json, sides) {
+  return { compare: comparison, power: comparison, "stats-simulated": stats, reproduce }[name](csv, json, sides);
 }

@@ -17,8 +17,8 @@ const browser = await chromium.launch({
 // A page that was opened, with what it says and what it asks a network for.
 function opener(file) {
   const told = { said: [], asked: [] };
-  const open = async (width, colorScheme) => {
-    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, acceptDownloads: true });
+  const open = async (width, colorScheme, height = 900) => {
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true });
     context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     page.on("console", (message) => { if (["error", "warning"].includes(message.type())) told.said.push(message.text()); });

@@ -1,7 +1,7 @@
 //! A chart as the page's script receives it: its kind and one table of values, which is drawn, shown as a table and
 //! saved as CSV. Columns are stored in few bytes, which `assets/js/data.js` decodes.
 
-use crate::Error;
+use crate::{Error, glossary};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -28,6 +28,9 @@ pub(crate) struct FigureColumn {
     /// Its title on the page.
     pub(crate) title: String,
     pub(crate) unit: String,
+    /// What its title means, if the glossary has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) about: Option<&'static str>,
 }
 
 /// A figure as the page's JSON has it.
@@ -49,7 +52,8 @@ impl Figure {
     }
 
     pub(crate) fn column(mut self, name: &str, title: &str, unit: &str) -> Self {
-        self.columns.push(FigureColumn { name: name.into(), title: title.into(), unit: unit.into() });
+        let about = glossary::entry(title).map(|entry| entry.meaning.as_str());
+        self.columns.push(FigureColumn { name: name.into(), title: title.into(), unit: unit.into(), about });
         self
     }
 
@@ -62,6 +66,11 @@ impl Figure {
         let values = values.into();
         debug_assert_eq!(values.len(), self.columns.len(), "a row of {}", self.id);
         self.rows.push(values);
+    }
+
+    /// The titles of its columns.
+    pub(crate) fn titles(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.title.as_str())
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -14,7 +14,9 @@
 //! This crate computes only what drawing needs. Data that grow with the number of events must be summed up before they
 //! come here. [`HeatBuilder`] does that for heat maps in bounded memory, and [`limits`] lists how much fits on a page.
 
+pub mod colour;
 mod figure;
+mod glossary;
 pub mod limits;
 mod page;
 mod render;
@@ -23,11 +25,12 @@ mod text;
 mod view;
 
 pub use limits::Error;
-pub use page::{Assumed, Feature, Kind, Page, Run, Side};
+pub use page::{Assumed, Feature, Kind, Page, Place, Run, Side};
 pub use render::render;
 pub use section::comparison::{Comparison, Estimate, Metric, MetricRow, Verdict};
 pub use section::heat::{Doing, Heat, HeatBuilder, HeatRow};
 pub use section::latency::{Latency, Percentile};
+pub use section::looked::Looked;
 pub use section::migrations::Migrations;
 pub use section::over_time::{Flip, LlcPoint, LlcSeries, Series, Shape, Timeline};
 pub use section::search::{CostBin, SearchCost, StatPoint, Statistic};

@@ -33,6 +33,9 @@ pub const VALUES: usize = 10_000;
 /// The most cells of one table.
 pub const CELLS: usize = 20_000;
 
+/// So many wake-ups are drawn on the machine.
+pub const DRAWN: usize = 12;
+
 /// The most bytes of all explained wake-ups, notes and paragraphs together.
 pub const TEXT: usize = 512 * 1024;
 

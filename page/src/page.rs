@@ -1,6 +1,6 @@
 //! The data of a whole page: what was run, and what its sections show.
 
-use crate::section::comparison::Comparison;
+use crate::section::comparison::{Comparison, Metric};
 use crate::section::heat::Heat;
 use crate::section::latency::Latency;
 use crate::section::migrations::Migrations;
@@ -22,13 +22,17 @@ pub struct Page {
     pub verdict: Vec<String>,
     /// What was run.
     pub run: Run,
-    /// The sides that are compared or shown, *base* first; at most [`crate::limits::SIDES`]. Everything else on the
+    /// The sides that are compared or shown, the base first; at most [`crate::limits::SIDES`]. Everything else on the
     /// page refers to a side by its [`Side::name`], and colours are assigned in this order.
     pub sides: Vec<Side>,
+    /// The case and the load at which choices of the page begin, such as those of the largest change.
+    pub focus: Option<Place>,
     /// The machine.
     pub machine: Option<Topology>,
     /// One side against the other, by load.
     pub comparison: Option<Comparison>,
+    /// The differences of power and energy, as those of a comparison; positive is less.
+    pub power: Vec<Metric>,
     /// Search statistics by load: `sis_search`, `dom_eff` and so on.
     pub search: Vec<Statistic>,
     /// Histograms of the probes or the time of a search.
@@ -49,7 +53,7 @@ pub struct Page {
     pub timelines: Vec<Timeline>,
     /// What perfect knowledge would have changed, by load.
     pub regret: Vec<Statistic>,
-    /// Some wake-ups with their explanations.
+    /// Some wake-ups with their explanations. The page shows the text of the first few and folds that of the others.
     pub explained: Vec<Explained>,
     /// Further sections of paragraphs and tables, in this order.
     pub sections: Vec<Section>,
@@ -57,6 +61,15 @@ pub struct Page {
     pub notes: Vec<String>,
     /// Constants that are assumed, because no source gives them.
     pub assumed: Vec<Assumed>,
+}
+
+/// A row of a comparison.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The benchmark and its case; empty if all rows are of one.
+    pub case: String,
+    /// The load; empty if there is only one.
+    pub load: String,
 }
 
 /// The origin of the numbers.
@@ -94,7 +107,7 @@ pub struct Run {
 /// One of the sides that are compared.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Side {
-    /// Its name, such as `base`, by which everything on the page refers to it.
+    /// Its name, such as `SIS_UTIL`, by which everything on the page refers to it.
     pub name: String,
     /// What is switched on top of the kernel's features, such as `NO_SIS_UTIL`; empty if nothing is.
     pub switches: String,

@@ -2,9 +2,10 @@
 //! else runs in it: neither a task name from a recording nor code that is evaluated from text.
 
 use crate::figure::{Embedded, Figure};
-use crate::{Error, Page, limits, section, text};
+use crate::view::View;
+use crate::{Error, Page, colour, limits, section, text};
 use minijinja::{AutoEscape, Environment, Value, context};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const STYLE: &str = concat!(include_str!("../assets/page.css"), include_str!("../assets/print.css"));
 
@@ -27,7 +28,10 @@ pub fn render(page: &Page) -> Result<String, Error> {
         let hint = "explain fewer wake-ups";
         return Err(Error::TooMuch { what: "bytes of text".into(), found: words, limit: limits::TEXT, hint });
     }
-    let (views, figures) = section::all(page)?;
+    let (mut views, figures) = section::all(page)?;
+    for (at, label) in views.iter_mut().flat_map(View::labels).filter(|label| label.about.is_some()).enumerate() {
+        label.tip = format!("tip-{at}");
+    }
     let mut ids = BTreeSet::new();
     let used = views.iter().map(|view| view.id.as_str()).chain(figures.iter().map(|figure| figure.id.as_str()));
     for id in used {
@@ -38,10 +42,21 @@ pub fn render(page: &Page) -> Result<String, Error> {
     }
     let sides: Vec<&str> = page.sides.iter().map(|side| side.name.as_str()).collect();
     let embedded: Vec<Embedded> = figures.into_iter().map(Figure::embed).collect();
-    let data = serde_json::json!({ "title": page.title, "sides": sides, "figures": embedded }).to_string();
+    let keys: BTreeMap<&str, String> =
+        colour::REASONS.iter().chain(&colour::CAUSES).map(|key| (key.name, key.property())).collect();
+    let data = serde_json::json!({
+        "title": page.title,
+        "sides": sides,
+        "focus": page.focus,
+        "keys": keys,
+        "figures": embedded,
+    });
+    let data = data.to_string();
     let hashes: Vec<String> = SCRIPTS.iter().map(|script| format!("'{}'", script.hash)).collect();
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_template("label.html", include_str!("../templates/label.html"))?;
+    environment.add_template("block.html", include_str!("../templates/block.html"))?;
     environment.add_template("table.html", include_str!("../templates/table.html"))?;
     environment.add_template("figure.html", include_str!("../templates/figure.html"))?;
     environment.add_template("page.html", include_str!("../templates/page.html"))?;
@@ -53,7 +68,7 @@ pub fn render(page: &Page) -> Result<String, Error> {
         kind => page.run.kind,
         views,
         hashes => Value::from_safe_string(hashes.join(" ")),
-        style => Value::from_safe_string(STYLE.into()),
+        style => Value::from_safe_string(colour::css() + STYLE),
         data => Value::from_safe_string(text::json_in_html(&data)),
         scripts => SCRIPTS.iter().map(|s| Value::from_safe_string(s.text.into())).collect::<Vec<_>>(),
         licences => LICENCES,
@@ -85,7 +100,7 @@ pub(crate) const SCRIPTS: [Script; 4] = [
         text: include_str!("../assets/vendor/vega-embed.min.js"),
         hash: "sha256-ZxnwPt9yvv8jMQ7lbNDxqeu/fdzGVtPlzC+QZ6uDVnE=",
     },
-    Script { text: PAGE, hash: "sha256-Q4SObYRRHkQJ1sjXMAeYdXpE/gqxqLSeVTE2H24EGLw=" },
+    Script { text: PAGE, hash: "sha256-NWZx0xcCW0FUbI0Gia3SdAgu5XhjXOS6G0+S7oTYP90=" },
 ];
 
 /// The page's own script: one function around all files, so that they share their names only with each other.
@@ -95,6 +110,7 @@ const PAGE: &str = concat!(
     include_str!("../assets/js/theme.js"),
     include_str!("../assets/js/save.js"),
     include_str!("../assets/js/table.js"),
+    include_str!("../assets/js/words.js"),
     include_str!("../assets/js/base.js"),
     include_str!("../assets/js/charts-load.js"),
     include_str!("../assets/js/charts-counts.js"),

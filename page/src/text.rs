@@ -1,6 +1,6 @@
 //! Formats of numbers for people, and escapes.
 
-/// Formats a number with at least three significant digits and without trailing zeros.
+/// Formats a number with three significant digits, two decimals at most, and without trailing zeros.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".into();
@@ -8,8 +8,7 @@ pub(crate) fn number(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 100.0 || size == 0.0 => 0,
         size if size >= 10.0 => 1,
-        size if size >= 1.0 => 2,
-        _ => 4,
+        _ => 2,
     };
     let text = format!("{value:.decimals$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -30,10 +29,40 @@ pub(crate) fn grouped(number: &str) -> String {
     text
 }
 
-/// Formats a change: a number with its sign.
-pub(crate) fn signed(value: f64) -> String {
-    let text = number(value);
-    if value > 0.0 && text != "0" { format!("+{text}") } else { text.replace('-', "\u{2212}") }
+/// The decimals of numbers that stand in one column: what they need, two at most, and fewer where one of them is large.
+pub(crate) fn decimals(values: impl Iterator<Item = f64>) -> usize {
+    let (mut largest, mut needed) = (0.0_f64, 0);
+    for value in values.filter(|value| value.is_finite()) {
+        largest = largest.max(value.abs());
+        needed = match () {
+            () if value.fract() == 0.0 => needed,
+            () if (value * 10.0).round() / 10.0 == value => needed.max(1),
+            () => 2,
+        };
+    }
+    match largest {
+        1000.0.. => 0,
+        100.0.. => needed.min(1),
+        _ => needed,
+    }
+}
+
+/// Formats a number with so many decimals and commas; `n/a` for what is no number.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return "n/a".into();
+    }
+    let text = format!("{value:.decimals$}");
+    // What rounds to nothing has no sign.
+    let nothing = text.trim_start_matches('-').chars().all(|digit| digit == '0' || digit == '.');
+    grouped(if nothing { text.trim_start_matches('-') } else { &text })
+}
+
+/// Formats a change: a number with so many decimals and its sign.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    let text = fixed(value, decimals);
+    let positive = value > 0.0 && text.chars().any(|digit| ('1'..='9').contains(&digit));
+    if positive { format!("+{text}") } else { text.replace('-', "\u{2212}") }
 }
 
 /// Formats a number with its unit, if it has one.
@@ -48,6 +77,16 @@ pub(crate) fn with_unit(value: f64, unit: &str) -> String {
 /// Formats a count with its noun: "1 wake-up", "2 wake-ups".
 pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(&n.to_string()), if n == 1 { one } else { many })
+}
+
+/// Says where in a sentence: ` at load 28 of netperf TCP_RR`; nothing if there is one place only.
+pub(crate) fn at(case: &str, load: &str) -> String {
+    match (case, load) {
+        ("", "") => String::new(),
+        ("", load) => format!(" at load {load}"),
+        (case, "") => format!(" of {case}"),
+        (case, load) => format!(" at load {load} of {case}"),
+    }
 }
 
 /// Returns a name as part of an anchor: lower case letters and digits; every other character becomes a hyphen.
@@ -67,9 +106,17 @@ mod tests {
     #[test]
     fn numbers_have_three_digits_at_least_and_commas() {
         let texts = [1786400.0, 999.4, -1234.5, 12.34, 1.5, 0.041, 0.0, f64::NAN].map(number);
-        assert_eq!(texts, ["1,786,400", "999", "-1,234", "12.3", "1.5", "0.041", "0", "n/a"]);
-        assert_eq!([2.0, -0.5, 0.0, 1e6].map(signed), ["+2", "\u{2212}0.5", "0", "+1,000,000"]);
+        assert_eq!(texts, ["1,786,400", "999", "-1,234", "12.3", "1.5", "0.04", "0", "n/a"]);
+        assert_eq!([2.0, -1.6, 0.0, 1e6].map(|n| signed(n, 0)), ["+2", "\u{2212}2", "0", "+1,000,000"]);
+        assert_eq!([2.0, -0.5, 0.0, -0.001].map(|n| signed(n, 1)), ["+2.0", "\u{2212}0.5", "0.0", "0.0"]);
         assert_eq!(count(100_000, "wake-up", "wake-ups"), "100,000 wake-ups");
+    }
+
+    #[test]
+    fn a_column_has_the_decimals_that_it_needs() {
+        let of = |values: &[f64]| decimals(values.iter().copied());
+        assert_eq!([of(&[1.0, 200.0]), of(&[1.5, 2.0]), of(&[0.0412, 99.0])], [0, 1, 2]);
+        assert_eq!([of(&[123.456, 0.5]), of(&[1e6, 0.123]), of(&[f64::NAN])], [1, 0, 0]);
     }
 
     #[test]

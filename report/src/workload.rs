@@ -6,7 +6,7 @@ use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_input::cpulist_text;
-use wakelab_workload::{Call, Description, Op, Program, Task, TimerMode, Work, Workload, benchmarks};
+use wakelab_workload::{Call, Description, Op, Program, Realtime, Task, TimerMode, Work, Workload, benchmarks};
 
 /// All benchmarks with their cases, a line each.
 pub fn list_text() -> String {
@@ -177,6 +177,14 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
         Call::Nice(nice) => format!("set nice to {nice}"),
         Call::IdlePolicy(true) => "set the policy to idle".to_owned(),
         Call::IdlePolicy(false) => "set the policy to normal".to_owned(),
+        Call::Realtime(Realtime::Fifo(priority)) => format!("set the policy to SCHED_FIFO, priority {priority}"),
+        Call::Realtime(Realtime::Rr(priority)) => format!("set the policy to SCHED_RR, priority {priority}"),
+        Call::Realtime(Realtime::Deadline(deadline)) => format!(
+            "set the policy to SCHED_DEADLINE, {} within {} of every {}",
+            duration(deadline.runtime_ns),
+            duration(deadline.deadline_ns),
+            duration(deadline.period_ns)
+        ),
         Call::Slice { ns: 0 } => "ask for no slice but the kernel's".to_owned(),
         Call::Slice { ns } => format!("ask for slices of {}", duration(ns)),
         Call::Uclamp { min, max } => {

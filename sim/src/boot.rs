@@ -117,6 +117,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_daemons();
         sim.sys.add_task_groups(&model.workload.groups);
         sim.add_tasks();
+        sim.add_interrupts();
         sim.pm_start();
         sim
     }
@@ -187,19 +188,29 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
 
     fn add_tasks(&mut self) {
         let model = self.sys.model;
-        for (task, &mask) in model.workload.tasks.iter().zip(&model.task_masks) {
+        let first = self.sys.tasks.len() as u32;
+        let tasks = &model.workload.tasks;
+        for (task, &mask) in tasks.iter().zip(&model.task_masks) {
             let pinned = model.masks[mask as usize].weight() == 1;
             let avg = init_entity_runnable_average(0);
             let mut new = Task::new(task.program, &task.channels, mask, pinned, avg);
             new.process = task.process;
             new.footprint = task.footprint;
+            new.forker = task.parent.map(|parent| TaskId(first + parent));
             let id = self.add(new, entity(task, model.run_queue.forgets_slices()));
             if let (Some(rt), Some(realtime)) = (&mut self.sys.rt, task.realtime) {
                 rt.add(id, realtime);
             }
             (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
-            let start = if model.mechanisms.ramp { task.start_ns } else { 0 };
-            self.at(start, TimedEvent::Start(id));
+        }
+        // Of those that start at one moment, who forks others comes first.
+        let mut forks = vec![false; tasks.len()];
+        tasks.iter().filter_map(|task| task.parent).for_each(|parent| forks[parent as usize] = true);
+        for first_to_start in [true, false] {
+            for ((id, task), _) in (first..).zip(tasks).zip(&forks).filter(|(_, forks)| **forks == first_to_start) {
+                let start = if model.mechanisms.ramp { task.start_ns } else { 0 };
+                self.at(start, TimedEvent::Start(TaskId(id)));
+            }
         }
     }
 
@@ -231,7 +242,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             let new = NewTask {
                 task: id.0,
                 name: &self.task_name(id),
-                parent: task.parent.map(|parent| parent.0),
+                parent: task.parent.or(task.forker).map(|parent| parent.0),
                 workload: task.workload,
                 nice: entity.nice,
                 idle_policy: entity.is_idle(),
@@ -250,11 +261,12 @@ fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     Entity::new(policy, task.nice, slice).in_group(task.group)
 }
 
-/// Whether sums over groups are kept. Realtime tasks change the capacities of groups. With UTIL_EST_FASTER a CPU's
-/// utilisation changes while nothing happens there, and with control groups its load (`tg->load_avg`).
+/// Whether sums over groups are kept. What leaves the fair class less changes the capacities of groups. With
+/// UTIL_EST_FASTER a CPU's utilisation changes while nothing happens there, and with control groups its load
+/// (`tg->load_avg`).
 fn keeps_group_sums(model: &Model<'_>) -> bool {
     let faster = [FasterSite::Lb, FasterSite::SlowPath].iter().any(|site| site.is_on(model.features));
-    let realtime = model.workload.tasks.iter().any(|task| task.realtime.is_some());
+    let realtime = model.leaves_less();
     let control_groups = !model.workload.groups.is_empty();
     !model.domains.asym_cpucap_active && !faster && !realtime && !control_groups
 }
@@ -277,6 +289,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         lock_free: 0,
         ttwu_pending: false,
         wakelist: SmallVec::new(),
+        flush_cost: 0,
         flushing: SmallVec::new(),
         need_resched: false,
         need_resched_lazy: false,

@@ -47,6 +47,8 @@ pub enum Doing {
     Fork,
     /// Balancing for CPUs whose tick is stopped.
     NohzBalance,
+    /// Handling an interrupt of the workload, or its softirq.
+    Interrupt,
 }
 
 /// An interrupt that is pending.
@@ -66,6 +68,10 @@ pub enum Irq {
     Stopper,
     /// The CPU is to push realtime tasks that wait.
     RtoPush,
+    /// An interrupt of the workload's source of this number.
+    Device(u32),
+    /// The softirq that it raised.
+    Softirq(u32),
 }
 
 /// What interrupts an idle CPU.
@@ -140,7 +146,7 @@ pub struct CpuState {
     pub claims: u16,
     /// `rq->nr_running`.
     pub nr_running: u32,
-    /// How many of them are realtime tasks.
+    /// How many of them are realtime or deadline tasks.
     pub nr_rt: u32,
     /// When its time was last accounted, ns.
     pub since: u64,
@@ -189,6 +195,8 @@ pub struct CpuState {
     pub idle_flips: wakelab_sched::select::WakeeFlips,
     /// Tasks that other CPUs put here for this CPU to enqueue, and whether they migrated (`rq->wake_list`).
     pub wakelist: SmallVec<[(TaskId, bool); 2]>,
+    /// What it takes to enqueue them, ns: as much as those from the farthest CPU.
+    pub flush_cost: u64,
     /// The tasks of the wakelist that it is enqueueing.
     pub flushing: SmallVec<[(TaskId, bool); 2]>,
     /// A task has the lock that a program keeps for this CPU (`RunCpuLocked`).

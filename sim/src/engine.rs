@@ -20,7 +20,6 @@
 //! sibling becomes busy or idle, or the frequency changes; all else is short and keeps the speed it began with. A
 //! wake-up to the own CPU has no `Enqueue`, and states that need not wait for a lock are skipped.
 
-use crate::boot::LAUNCHER;
 use crate::cpu::{Doing, Interrupted, Irq};
 use crate::event_queue::{NEVER, TimedEvent, Timeline};
 use crate::search::Search;
@@ -200,7 +199,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::Timer(task) => self.timer_interrupts(task),
             TimedEvent::RcuTimer(time) => self.rcu_timer(time),
             TimedEvent::Start(task) => {
-                self.sys.this_cpu = LAUNCHER;
+                self.sys.this_cpu = self.forks_on(None, task);
                 self.fork_now(None, task);
             }
             TimedEvent::IpiWakelist(cpu) => self.interrupt(cpu, Irq::Wakelist),
@@ -212,6 +211,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::RtoPush(cpu) => self.rto_push_arrives(cpu),
             TimedEvent::RtPeriod => self.rt_period_ends(),
             TimedEvent::FairServer(cpu) => self.fair_server_timer(cpu),
+            TimedEvent::DlReplenish(task) => self.dl_replenish_timer(task),
+            TimedEvent::DlInactive(task) => self.dl_inactive_timer(task),
+            TimedEvent::Device(source, cpu) => self.device_interrupts(source, cpu),
             TimedEvent::Freq(policy) => self.freq_changes(policy as usize),
             TimedEvent::Undemoted(core) => self.demotion_ends(core as usize),
             TimedEvent::Measure => {
@@ -253,6 +255,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance => self.proceed(cpu),
             Doing::WakeDelayed => self.wake_delayed(cpu),
+            Doing::Interrupt => self.interrupt_ends(cpu),
             Doing::WakelistSend => self.wakelist_sent(cpu),
             Doing::WakelistFlush => self.wakelist_flushed(cpu),
             Doing::Idle => self.polled(cpu),
@@ -416,6 +419,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                         continue;
                     }
                     Irq::Wakelist => return self.flush_wakelist(cpu),
+                    Irq::Device(source) => return self.handle_interrupt(cpu, source),
+                    Irq::Softirq(source) => return self.handle_softirq(cpu, source),
                     Irq::Timer(task) => {
                         if self.timer_expires(cpu, task) {
                             return;

@@ -56,6 +56,12 @@ pub enum TimedEvent {
     Jiffy,
     /// A task's timer expires.
     Timer(TaskId),
+    /// The next period of a deadline task begins.
+    DlReplenish(TaskId),
+    /// The 0-lag time of a deadline task.
+    DlInactive(TaskId),
+    /// An interrupt of the workload's source of this number arrives.
+    Device(u32, Cpu),
     /// A task of the workload is to be forked.
     Start(TaskId),
     /// An IPI with wakelist work arrives.

@@ -1,6 +1,7 @@
 //! Placement by the slow path: fork, and `execve()`, after which a task has no memory of its own yet and is cheap to
 //! move.
 
+use crate::SimError;
 use crate::boot::LAUNCHER;
 use crate::cpu::Doing;
 use crate::engine::Sim;
@@ -8,6 +9,7 @@ use crate::event_queue::TimedEvent;
 use crate::system::GroupsRead;
 use crate::task::Task;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_machine::Distance;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::post_init_entity_util_avg;
 use wakelab_sched::runqueue::{EnqueueFlags, Entity, Resched, TaskId};
@@ -16,6 +18,12 @@ use wakelab_sched::select::{Cx, Decision, Select, WakeFlags, Wakee, Waker, Wakeu
 impl<S: Sink> Sim<'_, '_, S> {
     /// The running task forks.
     pub fn fork(&mut self, cpu: Cpu, parent: TaskId, program: u32) {
+        if self.sys.is_dl(parent) {
+            let name = self.task_name(parent);
+            let what = format!("task {name} forks as one of SCHED_DEADLINE, for which fork() fails (EAGAIN)");
+            self.failed = Some(SimError::Workload(what + "; expected a change of policy before"));
+            return;
+        }
         let p = &mut self.sys.tasks[parent.0 as usize];
         p.children += 1;
         let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
@@ -31,18 +39,27 @@ impl<S: Sink> Sim<'_, '_, S> {
         (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
         self.fork_now(Some((cpu, parent)), id);
         let costs = &self.sys.model.costs;
-        self.begin(cpu, Doing::Fork, costs.wakeup + costs.enqueue_local);
+        self.begin(cpu, Doing::Fork, costs.wakeup + costs.enqueue.at(Distance::Own));
+    }
+
+    /// The CPU on which a task is forked.
+    pub fn forks_on(&self, parent: Option<(Cpu, TaskId)>, id: TaskId) -> Cpu {
+        match (parent, self.sys.tasks[id.0 as usize].forker) {
+            (Some((cpu, _)), _) => cpu,
+            (None, Some(forker)) => self.sys.tasks[forker.0 as usize].cpu,
+            (None, None) => LAUNCHER,
+        }
     }
 
     /// `sched_fork()` and `wake_up_new_task()`, at one moment: forks are rare, so that their probes need not take time.
     pub fn fork_now(&mut self, parent: Option<(Cpu, TaskId)>, id: TaskId) {
         let model = self.sys.model;
-        let this_cpu = parent.map_or(LAUNCHER, |(cpu, _)| cpu);
+        let this_cpu = self.forks_on(parent, id);
         self.emit_task(id);
         self.emit(|_| Event::Fork { task: id.0, workload: true });
         let now = self.sys.clock_task(this_cpu);
         match parent {
-            _ if self.sys.is_rt(id) => {}
+            _ if self.sys.rt_or_dl(id) => {}
             Some(_) => {
                 let resched = self.sys.on_rq(this_cpu, |rq, es, now| rq.task_fork(es, now, id));
                 if self.sys.note_resched(this_cpu, resched).is_now() {
@@ -62,7 +79,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
         let weight = u64::from(self.sys.es[id].load.weight);
         self.sys.tasks[id.0 as usize].cpu = cpu;
-        if !self.sys.is_rt(id) {
+        if parent.is_none() && !self.starts_as_dl(id) {
+            return;
+        }
+        if !self.sys.rt_or_dl(id) {
             self.sys.cfs_rq_of(cpu, id, |cfs_rq, task| {
                 post_init_entity_util_avg(&mut task.avg, weight, cfs_rq, model.capacity[cpu as usize]);
             });
@@ -81,12 +101,20 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `select_task_rq()` of a fork.
     fn fork_cpu(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> Cpu {
+        let forker = self.sys.tasks[id.0 as usize].forker;
+        let sleeps = forker.is_some() && self.sys.cpus[this_cpu as usize].nr_running == 0;
+        if sleeps {
+            self.set_forker_runs(this_cpu, true);
+        }
         let (decision, prev_cpu) = self.fork_decision(this_cpu, parent, id);
+        if sleeps {
+            self.set_forker_runs(this_cpu, false);
+        }
         let cpu = match decision {
             Some(decision) => self.sys.allowed_or_fallback(id, decision.cpu),
             None => prev_cpu,
         };
-        let (waker, workload) = (parent.map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload);
+        let (waker, workload) = (parent.or(forker).map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload);
         self.emit_detail(|_| Event::Placed {
             waker_cpu: this_cpu,
             waker,
@@ -99,6 +127,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         cpu
     }
 
+    /// A task forks another while the model has it sleep: its CPU is busy to the choice.
+    fn set_forker_runs(&mut self, cpu: Cpu, runs: bool) {
+        let nr_running = &mut self.sys.cpus[cpu as usize].nr_running;
+        *nr_running = if runs { *nr_running + 1 } else { *nr_running - 1 };
+        self.sys.touch(cpu);
+        self.update_idle(cpu);
+    }
+
     /// `select_task_rq_fair()` of a fork, and the CPU where it starts.
     fn fork_decision(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> (Option<Decision>, Cpu) {
         let model = self.sys.model;
@@ -109,7 +145,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return (None, first);
         }
         let prev_cpu = if mask.test(this_cpu) { this_cpu } else { first };
-        if self.sys.is_rt(id) {
+        if self.sys.rt_or_dl(id) {
             return (None, self.sys.select_rt(this_cpu, id));
         }
         let flips = parent.map_or(0, |parent| self.sys.tasks[parent.0 as usize].flips.wakee_flips);
@@ -139,7 +175,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cache_leave(id);
         self.sys.tasks[id.0 as usize].process = None;
         // select_task_rq_rt() moves nobody at an exec.
-        if self.sys.tasks[id.0 as usize].pinned || self.sys.is_rt(id) {
+        if self.sys.tasks[id.0 as usize].pinned || self.sys.rt_or_dl(id) {
             return false;
         }
         let wakee = Wakee { on_rq: true, is_current: true, ..self.sys.wakee(id) };

@@ -36,7 +36,7 @@ mod uclamp;
 pub use asym_capacity::no_eas;
 pub use supported::{check, check_power};
 
-pub use pm::PmSide;
+pub use pm::{Caps, PmSide};
 pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting};
 
 use engine::Sim;

@@ -143,8 +143,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// Takes a task off its run queue (`detach_task()`).
-    fn detach(&mut self, src: Cpu, task: TaskId) {
-        if self.sys.is_rt(task) {
+    pub fn detach(&mut self, src: Cpu, task: TaskId) {
+        if self.sys.rt_or_dl(task) {
             self.sys.update_curr_rt(src);
             return self.sys.dequeue_rt(src, task);
         }

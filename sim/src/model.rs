@@ -1,12 +1,12 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
 use crate::pm::PmModel;
-use crate::rt::RtState;
+use crate::rt::{Pressure, RtState};
 use crate::uclamp::UclampModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity};
 use smallvec::SmallVec;
 use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, SchedCacheRules, Tunables};
-use wakelab_machine::{Machine, Noise};
+use wakelab_machine::{ByDistance, Distances, Machine, Noise};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceTunables, SchedCache};
 use wakelab_sched::cpumask::Cpu;
@@ -26,20 +26,16 @@ pub struct Costs {
     pub thread_switch: u64,
     pub wakeup: u64,
     pub probe: u64,
-    pub enqueue_local: u64,
-    pub enqueue_remote: u64,
-    pub enqueue_far: u64,
+    pub enqueue: ByDistance,
     pub enqueue_visible: u64,
-    pub wakelist: u64,
-    pub wakelist_flush: u64,
+    pub wakelist: ByDistance,
+    pub wakelist_flush: ByDistance,
     pub ipi: u64,
     pub ipi_far: u64,
     pub idle_exit: u64,
     pub idle_entry: u64,
-    pub cold_task: u64,
-    pub cold_task_far: u64,
-    pub cold_message: u64,
-    pub cold_message_far: u64,
+    pub cold_task: ByDistance,
+    pub cold_message: ByDistance,
     pub tick: u64,
     pub balance: u64,
     pub balance_cpu: u64,
@@ -50,27 +46,25 @@ pub struct Costs {
 
 impl Costs {
     fn of(costs: &wakelab_machine::Costs, mechanisms: &Mechanisms) -> Self {
-        let cold = |cost: u64| if mechanisms.cold_cache { cost } else { 0 };
+        let by_distance = costs.by_distance();
+        let by = |cost: ByDistance| if mechanisms.distance { cost } else { cost.without_distance() };
+        let cold = |cost: ByDistance| if mechanisms.cold_cache { by(cost) } else { ByDistance::default() };
         Costs {
             context_switch: costs.context_switch.value,
             thread_switch: costs.context_switch.value.saturating_sub(costs.switch_mm.value),
             wakeup: costs.wakeup.value,
             // A look takes time, or a search would have no moment of its own.
             probe: costs.probe.value.max(1),
-            enqueue_local: costs.enqueue_local.value,
-            enqueue_remote: costs.enqueue_remote.value,
-            enqueue_far: costs.enqueue_far.value,
+            enqueue: by(by_distance.enqueue),
             enqueue_visible: costs.enqueue_visible.value,
-            wakelist: costs.wakelist.value,
-            wakelist_flush: costs.wakelist_flush.value,
+            wakelist: by(by_distance.wakelist),
+            wakelist_flush: by(by_distance.wakelist_flush),
             ipi: costs.ipi.value,
             ipi_far: costs.ipi_far.value,
             idle_exit: costs.idle_exit.value,
             idle_entry: costs.idle_entry.value,
-            cold_task: cold(costs.cold_task.value),
-            cold_task_far: cold(costs.cold_task_far.value),
-            cold_message: cold(costs.cold_message.value),
-            cold_message_far: cold(costs.cold_message_far.value),
+            cold_task: cold(by_distance.cold_task),
+            cold_message: cold(by_distance.cold_message),
             tick: costs.tick.value,
             balance: costs.balance.value,
             balance_cpu: costs.balance_cpu.value,
@@ -133,9 +127,8 @@ pub struct Model<'a> {
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity or
     /// through the node (SIS_NODE), because those may probe CPUs of any LLC.
     pub searches_of: Vec<u32>,
-    /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel
-    /// sees parts of one.
-    cache_of: Vec<u32>,
+    /// How far lines come from one CPU to another.
+    pub distances: Distances,
     /// By CPU: the CPUs of its core, in ascending order: `cpu_smt_mask()`, whose words are as wide as the machine.
     pub siblings: Vec<SmallVec<[Cpu; 2]>>,
     /// LLCs, for searches that are positions.
@@ -158,6 +151,12 @@ pub struct Model<'a> {
     pub llc_bytes: Vec<u64>,
     /// Utilisation clamps; `None` in a run that sets none.
     pub uclamp: Option<UclampModel>,
+    /// A task is, or can become, one above the fair class.
+    pub above_fair: bool,
+    /// The time of interrupts is not that of tasks (IRQ_TIME_ACCOUNTING), and there are some.
+    pub irq_accounting: bool,
+    /// The capacity that CPUs lack because their frequency is limited.
+    pub pressure: Pressure,
 }
 
 /// The scheduling domains of a machine under a kernel with these features on.
@@ -213,6 +212,7 @@ impl<'a> Model<'a> {
         if let Some(cache) = sched_cache(kernel, features, &tunables, workload, domains) {
             balance = balance.with_sched_cache(cache);
         }
+        let capacity: Vec<u64> = machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect();
         let llc_bytes = crate::sched_cache::llc_bytes(machine, &domains.sd_llc_size);
         if workload.tasks.iter().any(|task| task.footprint != 0) && llc_bytes.contains(&0) {
             return Err(SimError::Machine(format!(
@@ -251,13 +251,16 @@ impl<'a> Model<'a> {
             },
             idle_cores_readers: readers(&idle_cores_of, &llc_first),
             idle_cores_of,
-            cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
+            distances: Distances::new(machine, &llc_of),
             siblings: domains.smt_mask.iter().map(|mask| mask.iter().collect()).collect(),
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,
             llc_first,
             package_of,
-            capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
+            above_fair: above_fair(workload),
+            irq_accounting: features.has(Feature::IRQ_TIME_ACCOUNTING) && !workload.interrupts.is_empty(),
+            pressure: Pressure::new(kernel.core.pressure, pm.as_ref(), &capacity),
+            capacity,
             pipe_wakes_while_full: kernel.core.pipe_wakes_while_full,
             pm,
             llc_bytes,
@@ -268,9 +271,14 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// The state of the realtime class; `None` without realtime tasks.
+    /// Whether anything but fair tasks takes time or capacity of CPUs that the run accounts for.
+    pub fn leaves_less(&self) -> bool {
+        self.above_fair || !self.workload.interrupts.is_empty() || self.pressure.is_some()
+    }
+
+    /// The state of what leaves the fair class less; `None` without anything of it.
     pub fn realtime(&self, kernel: &Preset) -> Option<Box<RtState>> {
-        RtState::new(self, &kernel.tunables, kernel.core.rt_bandwidth, kernel.core.rt_distributes)
+        RtState::new(self, kernel)
     }
 
     /// The rules of placement.
@@ -299,11 +307,7 @@ impl<'a> Model<'a> {
     /// What a message costs a reader on `cpu` whose writer was on `from`, ns.
     #[inline]
     pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
-        match (from == cpu, self.same_cache(from, cpu)) {
-            (true, _) => 0,
-            (_, true) => self.costs.cold_message,
-            (_, false) => self.costs.cold_message_far,
-        }
+        self.costs.cold_message.at(self.distances.between(from, cpu))
     }
 
     /// How long work takes while so many of the SMT siblings are busy, per cent. Each adds as much as the first.
@@ -317,12 +321,13 @@ impl<'a> Model<'a> {
     pub fn share_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.llc_of[a as usize] == self.llc_of[b as usize]
     }
+}
 
-    /// Whether lines that one of these CPUs has cost the other what lines of its own LLC do.
-    #[inline]
-    pub fn same_cache(&self, a: Cpu, b: Cpu) -> bool {
-        self.cache_of[a as usize] == self.cache_of[b as usize]
-    }
+/// Whether a task is, or can become, one above the fair class.
+fn above_fair(workload: &Workload) -> bool {
+    let sets = |op: &Op| matches!(op, Op::Call(Call::Realtime(_)));
+    workload.tasks.iter().any(|task| task.realtime.is_some())
+        || workload.programs.iter().any(|program| program.ops.iter().any(sets))
 }
 
 fn balance_tunables(tunables: &Tunables, kernel: &Preset) -> BalanceTunables {

@@ -20,8 +20,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.rt.is_some() {
             // others_have_blocked()
             let runs = self.sys.curr_rt_prio(cpu).is_some();
-            self.sys.update_rt_avg(cpu, runs);
+            let dl_runs = self.sys.cpus[cpu as usize].curr.is_some_and(|task| self.sys.is_dl(task));
+            self.sys.update_rt_avg(cpu, runs && !dl_runs);
             blocked |= self.sys.cpu_util_rt(cpu) != 0;
+            blocked |= self.sys.update_other_load_avgs(cpu, dl_runs);
         }
         self.nohz.averages_updated(cpu, self.sys.jiffies, blocked);
     }

@@ -125,6 +125,7 @@ mechanisms! {
     nohz_balance: "Balancing by one idle CPU for those whose tick is stopped.";
     softirq_util: "Utilisation that includes softirq time.";
     cold_cache: "Cache misses after a migration.";
+    distance: "Cache lines that cost by where they were written: off, all cost what those of the LLC do.";
     ramp: "Tasks that start one after another.";
     util_est: "UTIL_EST in the LLC's summed utilisation.";
     wake_affine: "`wake_affine()`: off, the target is the previous CPU.";

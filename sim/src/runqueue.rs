@@ -1,6 +1,7 @@
 //! Operations on `struct rq`: the fair run queue together with the CPU's counts, weight, list of tasks and averages.
 
 use crate::engine::Sim;
+use crate::rt::DlEnqueue;
 use crate::system::System;
 use crate::task::{IoWait, State};
 use wakelab_events::sim::Sink;
@@ -85,7 +86,13 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) -> Resched {
         let wakes = flags.contains(EnqueueFlags::WAKEUP);
         if self.sys.rt.is_some() {
-            if self.sys.is_rt(task) {
+            if self.sys.is_dl(task) {
+                let migrated = flags.contains(EnqueueFlags::MIGRATED);
+                let why = if wakes { DlEnqueue::Wakeup { migrated } } else { DlEnqueue::Restore };
+                self.enqueue_dl(cpu, task, why);
+                return Resched::No;
+            }
+            if self.sys.rt_or_dl(task) {
                 self.enqueue_rt(cpu, task);
                 return Resched::No;
             }

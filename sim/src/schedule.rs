@@ -60,10 +60,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 // It was woken before it was dequeued (ttwu_runnable()).
                 prev = Prev::Runs;
             }
-            if self.sys.rt.is_some() && self.sys.put_prev_rt(cpu, task, prev) {
-                if prev != Prev::Runs {
-                    self.pull_rt_task(cpu);
-                }
+            if self.sys.rt.is_some() && self.put_prev_above_fair(cpu, task, prev) {
             } else if prev == Prev::Runs {
                 self.sys.update_load(cpu, task, UpdateFlags::empty());
             } else {
@@ -124,18 +121,21 @@ impl<S: Sink> Sim<'_, '_, S> {
             && prev != Some(next)
         {
             self.sys.tasks[next.0 as usize].on_cpu = true;
-            if !self.sys.is_rt(next) {
+            if !self.sys.rt_or_dl(next) {
                 self.sys.load_set_next(cpu, next);
                 // The list is in the order of last use, the latest at its head (set_next_task_fair()).
                 self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
             }
         }
-        if next.is_some_and(|next| !self.sys.is_rt(next)) {
+        if next.is_some_and(|next| !self.sys.rt_or_dl(next)) {
             self.sys.update_misfit(cpu, next);
         }
         self.sys.cpus[cpu as usize].curr = next;
         self.update_only_task(cpu);
         self.hrtick_schedule(cpu, prev != next);
+        if self.sys.rt.is_some() {
+            self.hrtick_start_dl(cpu);
+        }
         match next {
             Some(_) if self.sys.cpus[cpu as usize].curr_idle => {
                 if model.code.avg_idle_at_switch {
@@ -168,6 +168,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if prev == next && prev.is_some() {
             if self.sys.rt.is_some() {
+                self.push_dl_tasks(cpu);
                 self.push_rt_tasks(cpu);
             }
             return self.proceed(cpu);
@@ -206,11 +207,12 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.exit_to_user_mode(cpu);
         }
         if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead)
-            && !self.sys.is_rt(prev)
+            && !self.sys.rt_or_dl(prev)
         {
             self.sys.load_dead(prev);
         }
         if self.sys.rt.is_some() {
+            self.push_dl_tasks(cpu);
             self.push_rt_tasks(cpu);
         }
         self.proceed(cpu);
@@ -223,12 +225,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn charge_cold_cache(&mut self, cpu: Cpu, next: TaskId) {
         let model = self.sys.model;
         let task = &mut self.sys.tasks[next.0 as usize];
-        let cost = match task.warm_cpu {
-            Some(warm) if warm == cpu => 0,
-            Some(warm) if model.same_cache(warm, cpu) => model.costs.cold_task,
-            Some(_) => model.costs.cold_task_far,
-            None => 0,
-        };
+        let cost = task.warm_cpu.map_or(0, |warm| model.costs.cold_task.at(model.distances.between(warm, cpu)));
         task.warm_cpu = Some(cpu);
         task.left += cost;
         task.overhead += cost;

@@ -87,14 +87,24 @@ impl<S: Sink> Sim<'_, '_, S> {
                 task.pc += 1;
                 self.sched_yield(cpu, id)
             }
+            Call::Realtime(realtime) => {
+                task.pc += 1;
+                self.set_realtime(cpu, id, realtime)
+            }
             Call::Nice(nice) => {
                 task.pc += 1;
+                if self.sys.rt_or_dl(id) {
+                    return self.is_not_fair(id);
+                }
                 self.reweight(cpu, id, |rq, es, now, need_resched| {
                     rq.set_user_nice(es, now, id, nice, need_resched).resched
                 })
             }
             Call::IdlePolicy(idle) => {
                 task.pc += 1;
+                if self.sys.rt_or_dl(id) {
+                    return self.set_fair(cpu, id, idle);
+                }
                 let policy = if idle { Policy::Idle } else { Policy::Normal };
                 let begun = self.reweight(cpu, id, |rq, es, now, _| rq.set_policy(es, now, id, policy));
                 self.tasks_have_left(cpu);
@@ -102,6 +112,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             Call::Slice { ns } => {
                 task.pc += 1;
+                if self.sys.rt_or_dl(id) {
+                    return self.is_not_fair(id);
+                }
                 // If nothing changes, __sched_setscheduler() does nothing.
                 self.sys.cpus[cpu as usize].rq.changes_slice(&self.sys.es, id, ns)
                     && self.reweight(cpu, id, |rq, es, now, _| rq.set_custom_slice(es, now, id, ns))
@@ -170,6 +183,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
+    /// A task above the fair class asks for what only fair tasks have.
+    fn is_not_fair(&mut self, id: TaskId) -> bool {
+        let what = "has a realtime policy when it changes its nice value or slice, which only fair tasks have";
+        self.fails(id, &format!("{what}; expected a change of policy before"))
+    }
+
     /// `io_schedule()`. Returns whether the task sleeps.
     pub fn io_schedule(&mut self, cpu: Cpu, id: TaskId, time: Work) -> bool {
         let time = self.random.work(time, &self.sys.model.workload.distributions);
@@ -199,6 +218,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn set_affinity(&mut self, cpu: Cpu, id: TaskId, cpus: Option<u32>) -> bool {
         let model = self.sys.model;
         let mask = cpus.map_or(0, |set| model.set_masks[set as usize]);
+        if self.sys.is_dl(id) && model.masks[mask as usize].weight() != model.nr_cpus() {
+            // dl_task_check_affinity()
+            return self.fails(id, "is one of SCHED_DEADLINE, and may not be kept from CPUs (EBUSY)");
+        }
         let task = &mut self.sys.tasks[id.0 as usize];
         (task.mask, task.pinned) = (mask, model.masks[mask as usize].weight() == 1);
         let dest = self.sys.allowed_or_fallback(id, cpu);
@@ -223,7 +246,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `sched_yield()`. Returns whether the task reschedules.
     fn sched_yield(&mut self, cpu: Cpu, id: TaskId) -> bool {
-        if self.sys.is_rt(id) {
+        if self.sys.rt_or_dl(id) {
             let yields = self.yield_rt(cpu, id);
             if yields {
                 self.reschedule(cpu, id);
@@ -241,7 +264,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// Reschedules, as an event of this moment, so that a task that is picked again and again does not recurse.
-    fn reschedule(&mut self, cpu: Cpu, id: TaskId) {
+    pub fn reschedule(&mut self, cpu: Cpu, id: TaskId) {
         let (at, count) = self.sys.tasks[id.0 as usize].calls.rescheduled;
         let again = if at == self.sys.now { count + 1 } else { 0 };
         self.sys.tasks[id.0 as usize].calls.rescheduled = (self.sys.now, again);

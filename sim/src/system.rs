@@ -125,7 +125,7 @@ pub struct System<'m> {
     pub sched_cache: Option<Box<CacheState>>,
     /// Utilisation clamps; `None` in a run that sets none.
     pub uclamp: Option<Box<UclampState>>,
-    /// The realtime class; `None` without realtime tasks.
+    /// What leaves the fair class less of a CPU; `None` without anything of it.
     pub rt: Option<Box<RtState>>,
     /// What the groups' run queues share; `None` without control groups.
     pub task_groups: Option<Box<TaskGroups>>,
@@ -136,9 +136,8 @@ pub struct System<'m> {
 impl System<'_> {
     /// `rq_clock_task()` of a CPU, ns.
     #[inline]
-    pub fn clock_task(&self, _: Cpu) -> u64 {
-        // Interrupts are not taken off it (no CONFIG_IRQ_TIME_ACCOUNTING).
-        BOOT_NS + self.now
+    pub fn clock_task(&self, cpu: Cpu) -> u64 {
+        BOOT_NS + self.now - self.irq_time(cpu)
     }
 
     /// Notes that the sums of groups are to be brought up to date with this CPU.
@@ -290,6 +289,14 @@ impl AsymView for System<'_> {
     fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
         self.model.capacity[cpu as usize]
     }
+
+    fn thermal_pressure(&self, cpu: Cpu) -> u64 {
+        self.present_pressure(cpu)
+    }
+
+    fn thermal_load_avg(&self, cpu: Cpu) -> u64 {
+        self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu as usize].avg_hw.load_avg)
+    }
 }
 
 impl PolicyView for System<'_> {
@@ -410,8 +417,16 @@ impl IdleStateView for System<'_> {
 impl EnergyView for System<'_> {
     fn rq_util(&self, cpu: Cpu) -> RqUtil {
         let clamps = self.uclamp.as_ref().map_or_else(RqUtil::default, |uclamp| uclamp.rq(cpu).rq_util());
-        let rt_runnable = self.cpus[cpu as usize].nr_rt != 0;
-        RqUtil { rt: self.cpu_util_rt(cpu), rt_runnable, ..clamps }
+        let Some(rt) = &self.rt else { return clamps };
+        let of = &rt.cpus[cpu as usize];
+        RqUtil {
+            rt: self.cpu_util_rt(cpu),
+            rt_runnable: self.rt_runnable(cpu),
+            dl: self.cpu_util_dl(cpu),
+            bw_dl: (of.dl.running_bw * SCHED_CAPACITY_SCALE) >> 20,
+            irq: of.irq.avg.util_avg,
+            ..clamps
+        }
     }
 
     fn overutilized(&self) -> bool {

@@ -138,8 +138,10 @@ pub struct Task {
     pub footprint: u64,
     /// Its average sleep, with SIS_CACHE.
     pub sleep: SleepAvg,
-    /// Who forked it.
+    /// The task that forked it, and counts it among its children.
     pub parent: Option<TaskId>,
+    /// The task of the workload that forks it; `None` for the shell. It counts no children.
+    pub forker: Option<TaskId>,
     /// Children that have not exited.
     pub children: u32,
 }
@@ -255,6 +257,7 @@ impl Task {
             to_wake: VecDeque::new(),
             begun: 0,
             parent: None,
+            forker: None,
             children: 0,
             spinners: SmallVec::new(),
             iowait: IoWait::No,

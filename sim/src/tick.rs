@@ -131,6 +131,25 @@ impl<S: Sink> Sim<'_, '_, S> {
         Resched::No
     }
 
+    /// `start_hrtick_dl()`: the running task's runtime ends by a timer, where HRTICK_DL is on.
+    pub fn hrtick_start_dl(&mut self, cpu: Cpu) {
+        let Some(after) = self.hrtick_dl(cpu) else { return };
+        let expires = self.sys.now + after;
+        let timer = &mut self.sys.cpus[cpu as usize].hrtick;
+        timer.expires = Some(expires);
+        timer.started = timer.started.wrapping_add(1);
+        let started = timer.started;
+        self.at(expires, TimedEvent::Hrtick(cpu, started));
+    }
+
+    /// `task_tick_dl()` of the hrtick.
+    fn hrtick_dl_expires(&mut self, cpu: Cpu) {
+        if self.sys.cpus[cpu as usize].curr.is_some_and(|task| self.sys.is_dl(task)) {
+            self.tick_dl(cpu);
+            self.hrtick_start_dl(cpu);
+        }
+    }
+
     /// The timer that was started as number `started` expires (`hrtick()`), if it is still active.
     pub fn hrtick(&mut self, cpu: Cpu, started: u32) {
         let timer = &mut self.sys.cpus[cpu as usize].hrtick;
@@ -150,6 +169,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             if self.sys.note_resched(cpu, resched).is_now() {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }
+        }
+        if self.sys.rt.is_some() {
+            self.hrtick_dl_expires(cpu);
         }
         self.sys.cpus[cpu as usize].debt += self.sys.model.costs.tick;
         if runs {

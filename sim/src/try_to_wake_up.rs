@@ -77,9 +77,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             let dest = model.masks[task.mask as usize].first().expect("a mask has a CPU");
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
-        if self.sys.rt.is_some() && self.sys.is_rt(waking.wakee) {
+        if self.sys.rt.is_some() && self.sys.rt_or_dl(waking.wakee) {
             self.sys.cpus[cpu as usize].debt += model.costs.wakeup;
-            let dest = self.sys.select_rt(cpu, waking.wakee);
+            let dest = match self.sys.is_dl(waking.wakee) {
+                true => self.sys.select_dl(cpu, waking.wakee),
+                false => self.sys.select_rt(cpu, waking.wakee),
+            };
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
         let wakeup = self.wakeup(cpu, &waking);
@@ -221,9 +224,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
         (waking.dest, waking.selected) = (dest, decision.is_some());
         if prev != dest {
-            if !self.sys.is_rt(wakee) {
+            if !self.sys.rt_or_dl(wakee) {
                 self.sys.load_migrate(wakee);
                 self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
+            } else if self.sys.is_dl(wakee) {
+                self.sys.migrate_dl(prev, wakee);
             }
             self.sys.tasks[wakee.0 as usize].cpu = dest;
             self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").migrated = true;
@@ -243,12 +248,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn begin_enqueue(&mut self, cpu: Cpu, dest: Cpu) {
         let model = self.sys.model;
         let local = dest == cpu;
-        let cost = match (local, model.same_cache(cpu, dest)) {
-            (true, _) => model.costs.enqueue_local,
-            (_, true) => model.costs.enqueue_remote,
-            (_, false) => model.costs.enqueue_far,
-        };
-        let hold = self.slowed(cpu, cost);
+        let hold = self.slowed(cpu, model.costs.enqueue.at(model.distances.between(dest, cpu)));
         let start = self.lock(dest, hold);
         self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").until = start + hold;
         if local {
@@ -358,15 +358,19 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.sys.cpus[dest as usize].ttwu_pending = true;
         self.sys.touch(dest);
         self.update_idle(dest);
-        self.begin(cpu, Doing::WakelistSend, self.sys.model.costs.wakelist);
+        let model = self.sys.model;
+        self.begin(cpu, Doing::WakelistSend, model.costs.wakelist.at(model.distances.between(dest, cpu)));
     }
 
     /// The wakee is on the wakelist of its CPU.
     pub fn wakelist_sent(&mut self, cpu: Cpu) {
         let waking = self.sys.cpus[cpu as usize].waking.take().expect("a wake-up is under way");
         let dest = self.sys.tasks[waking.wakee.0 as usize].cpu;
+        let model = self.sys.model;
+        let flush = model.costs.wakelist_flush.at(model.distances.between(cpu, dest));
         let c = &mut self.sys.cpus[dest as usize];
         c.wakelist.push((waking.wakee, waking.migrated));
+        c.flush_cost = c.flush_cost.max(flush);
         // An IPI is sent if the list was empty.
         if c.wakelist.len() == 1 {
             let ipi = self.ipi(cpu, dest);
@@ -385,12 +389,13 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let c = &mut self.sys.cpus[cpu as usize];
         c.flushing = std::mem::take(&mut c.wakelist);
+        let cost = std::mem::take(&mut c.flush_cost);
         if !model.code.pending_until_enqueued {
             c.ttwu_pending = false;
             self.sys.touch(cpu);
             self.update_idle(cpu);
         }
-        let hold = self.slowed(cpu, model.costs.wakelist_flush);
+        let hold = self.slowed(cpu, cost);
         let end = self.lock(cpu, hold) + hold;
         self.begin_until(cpu, Doing::WakelistFlush, end);
     }

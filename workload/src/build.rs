@@ -237,6 +237,7 @@ fn of_benchmark(
         distributions: vec![],
         params: values.into_params(),
         groups: vec![],
+        interrupts: vec![],
     })
 }
 

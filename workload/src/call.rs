@@ -8,7 +8,7 @@
 //! No call takes time by itself, except `RunFor` and `Spin`: its cost is a `Run` next to it. Each wake-up has the
 //! machine's cost, and the calling task makes it, in task context and without the sync hint, as `futex_wake()` does.
 
-use crate::Work;
+use crate::{Realtime, Work};
 use serde::Serialize;
 
 /// A system call. Mutexes, conditions and barriers are those of pthreads.
@@ -133,6 +133,10 @@ pub enum Call {
     /// `sched_setscheduler()`: SCHED_IDLE if set, else SCHED_NORMAL, from now on. The nice value stays. Children
     /// inherit it as with `Nice`.
     IdlePolicy(bool),
+    /// `sched_setscheduler()` or `sched_setattr()` with a realtime policy, or SCHED_DEADLINE, from now on. If nothing
+    /// changes, nothing happens. What the kernel refuses (EBUSY, EPERM) ends the run with an error. Children inherit
+    /// the policy, and a task of SCHED_DEADLINE can have none.
+    Realtime(Realtime),
     /// `sched_setattr()` with a `sched_runtime`: the slice that the task requests, ns, from now on; 0 for the kernel's.
     /// EEVDF since 6.12 clamps it to 0.1 to 100 ms (`__setparam_fair()`). In older kernels, and for a task of
     /// SCHED_IDLE (`fair_policy()`), nothing happens. Children inherit it as with `Nice`.

@@ -31,6 +31,8 @@ pub use metric::{
     FRAME_MAX, FRAME_MEAN, LATENCY_50PCT, LATENCY_90PCT, LATENCY_99_9PCT, LATENCY_99PCT, LATENCY_MAX, LATENCY_MEAN,
     METRICS, MISSED_16MS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, TIME,
 };
-pub use program::{Channel, Distribution, Group, Op, Param, Program, Realtime, Task, Work, Workload};
+pub use program::{
+    Channel, Deadline, Distribution, Group, Interrupt, Op, Param, Program, Realtime, Task, Work, Workload,
+};
 pub use rt_app::RtApp;
 pub use validate::{NR_CPUS_MAX, TASKS_MAX};

@@ -139,6 +139,11 @@ pub struct Task {
     pub channels: Arc<[u32]>,
     /// When the task is forked, ns from the start of the run.
     pub start_ns: u64,
+    /// Who forks it: an index in [`Workload::tasks`]. It is forked on that task's CPU, which it finds busy, whatever that
+    /// task does then, and begins with it as its recently used CPU. `None` for the shell that starts the benchmark, which
+    /// is on CPU 0 and takes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
     /// The nice value, -20 to 19.
     pub nice: i8,
     /// Whether the policy is SCHED_IDLE.
@@ -163,7 +168,7 @@ pub struct Task {
     /// The maximum likewise (`sched_util_max`), not below the minimum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uclamp_max: Option<u32>,
-    /// The realtime policy; `None` for a task of the fair class. Tasks that it forks inherit it.
+    /// The realtime or deadline policy; `None` for a task of the fair class. Tasks that it forks inherit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub realtime: Option<Realtime>,
     /// Its control group: a number of [`Workload::groups`], from 1; 0 for the root.
@@ -171,7 +176,8 @@ pub struct Task {
     pub group: u32,
 }
 
-/// A realtime policy, with its `sched_priority`, 1 to 99; 99 is the most urgent.
+/// A policy of the realtime class, with its `sched_priority`, 1 to 99; 99 is the most urgent. Or that of the deadline
+/// class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Realtime {
@@ -179,6 +185,65 @@ pub enum Realtime {
     Fifo(u8),
     /// SCHED_RR: the same, and takes turns with tasks of its priority.
     Rr(u8),
+    /// SCHED_DEADLINE.
+    Deadline(Deadline),
+}
+
+/// What a task of SCHED_DEADLINE reserves (`sched_runtime`, `sched_deadline`, `sched_period` of `sched_setattr()`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Deadline {
+    /// For how long it runs in each period, ns at full speed.
+    pub runtime_ns: u64,
+    /// Within which time of the period's begin, ns.
+    pub deadline_ns: u64,
+    /// The period, ns.
+    pub period_ns: u64,
+}
+
+impl Deadline {
+    /// The shortest runtime, ns (`DL_SCALE`).
+    pub const RUNTIME_MIN: u64 = 1 << 10;
+
+    /// The periods that the kernel takes, ns (`sysctl_sched_dl_period_min` and `_max`, since 5.4).
+    pub const PERIODS: std::ops::RangeInclusive<u64> = 100_000..=4_194_304_000;
+
+    /// `__checkparam_dl()`.
+    ///
+    /// # Errors
+    /// With what `sched_setattr()` refuses (EINVAL), and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        let Deadline { runtime_ns, deadline_ns, period_ns } = *self;
+        if runtime_ns < Self::RUNTIME_MIN {
+            return Err(format!("a runtime of {runtime_ns} ns; expected {} ns or more", Self::RUNTIME_MIN));
+        }
+        if deadline_ns < runtime_ns {
+            let what = format!("a deadline of {deadline_ns} ns, before the runtime of {runtime_ns} ns is over");
+            return Err(what + "; expected the runtime or more");
+        }
+        if period_ns < deadline_ns {
+            let what = format!("a period of {period_ns} ns, shorter than the deadline of {deadline_ns} ns");
+            return Err(what + "; expected the deadline or more");
+        }
+        if !Self::PERIODS.contains(&period_ns) {
+            return Err(format!("a period of {period_ns} ns; expected 100 us to 4194304 us"));
+        }
+        Ok(())
+    }
+}
+
+/// A source of interrupts: each of its CPUs is interrupted so often, and for so long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Interrupt {
+    /// Its name.
+    pub name: String,
+    /// Its CPUs, ascending; `None` for all.
+    pub cpus: Option<Vec<u32>>,
+    /// The time from one to the next on a CPU. The first comes within it.
+    pub period: Work,
+    /// How long the handler takes, with interrupts off, ns at full speed.
+    pub time_ns: u64,
+    /// How long the softirq takes that it raises, ns at full speed; 0 without one.
+    pub softirq_ns: u64,
 }
 
 fn is_root(group: &u32) -> bool {
@@ -201,6 +266,7 @@ impl Task {
             program,
             channels: channels.into(),
             start_ns,
+            parent: None,
             nice: 0,
             idle_policy: false,
             slice_ns: 0,
@@ -263,6 +329,9 @@ pub struct Workload {
     /// The control groups, those above before those in them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group>,
+    /// Interrupts that come whatever the tasks do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interrupts: Vec<Interrupt>,
 }
 
 /// A control group of the CPU controller.

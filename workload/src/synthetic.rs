@@ -70,5 +70,6 @@ fn workload(case: &str, programs: Vec<Program>, channels: Vec<Channel>, tasks: V
         distributions: vec![],
         params: vec![],
         groups: vec![],
+        interrupts: vec![],
     }
 }

@@ -127,7 +127,7 @@ fn misspelt_flags_have_one_like_them() {
 
 #[test]
 fn a_switch_that_changes_nothing_is_refused() {
-    refused(&compare("--with", Some("HRTICK_DL")), &["--with: ", "hint: wakelab kernel show v5.19-rc1"]);
+    refused(&compare("--with", Some("RT_PUSH_IPI")), &["--with: ", "hint: wakelab kernel show v5.19-rc1"]);
 }
 
 /// It would take days to simulate: the error comes first.

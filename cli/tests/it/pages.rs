@@ -31,9 +31,14 @@ fn compared(folder: &Path) -> Value {
     json(&wakelab(folder, &args.split_whitespace().collect::<Vec<_>>()))
 }
 
+/// What the page calls a side.
+fn named(side: &str) -> &'static str {
+    if side == "base" { "SIS_PROP" } else { "SIS_UTIL" }
+}
+
 /// The statistics of a side at a load in the events of its first repeat.
 fn of_events(folder: &Path, side: &str, load: &str) -> Value {
-    let variant = if side == "base" { "SIS_PROP" } else { "SIS_UTIL" };
+    let variant = named(side);
     let run = format!(
         "events/workload=netperf%3ATCP_RR/load={}/side={side}/variant={variant}/repeat=1",
         load.replace(' ', "%20")
@@ -61,11 +66,12 @@ fn the_page_of_a_comparison_has_its_json_and_that_of_its_events() {
         let load = json["load"].as_str().expect("a load");
         assert_eq!(row.text("load"), load);
         for side in ["base", "with"] {
-            searches(&page, side, load, &json[side]);
-            events(&page, side, load, &of_events(here.path(), side, load));
+            searches(&page, named(side), load, &json[side]);
+            events(&page, named(side), load, &of_events(here.path(), side, load));
         }
     }
-    for section in ["run", "machine", "heat", "llc", "migrations", "latency", "reasons", "regret", "explained", "notes"]
+    for section in
+        ["run", "machine", "heat", "llc", "states", "migrations", "latency", "reasons", "regret", "explained", "notes"]
     {
         assert!(page.has(section), "{section}");
     }
@@ -74,9 +80,51 @@ fn the_page_of_a_comparison_has_its_json_and_that_of_its_events() {
         heat.iter().any(|row| row.number("running_pct") > 0.0)
             && heat.iter().any(|row| row.number("searching_pct") > 0.0)
     );
+    states(&page, &found);
+    difference(&page, &heat);
     assert!(
         page.html.contains("The longest wait from wake-up to run") && page.html.contains("The first with the reason ")
     );
+}
+
+/// The table of changes of state has each of the JSON.
+fn states(page: &Page, found: &Value) {
+    let mut expected = Vec::new();
+    for row in found["rows"].as_array().expect("rows") {
+        for side in ["base", "with"] {
+            for (repeat, run) in (1..).zip(row[side]["states"].as_array().expect("runs")) {
+                for change in run["changes"].as_array().expect("changes") {
+                    let ms = change["at_ns"].as_f64().expect("a time") / 1e6;
+                    let to = change["state"].as_str().expect("a state").to_owned();
+                    expected.push((row["load"].as_str().expect("a load").to_owned(), named(side), repeat, ms, to));
+                }
+            }
+        }
+    }
+    assert!(!expected.is_empty(), "a run that changes its state");
+    let rows = page.rows("states-table");
+    assert_eq!(rows.len(), expected.len());
+    for (row, (load, side, repeat, ms, to)) in rows.iter().zip(expected) {
+        assert_eq!((row.text("Load"), row.text("Side"), row.text("To")), (load, side.to_owned(), to));
+        assert_eq!((row.number("Repeat") as i32, row.number("Changed at")), (repeat, ms));
+    }
+}
+
+/// The map of the difference is the difference of the maps, up to what they are rounded to, and ends as they do.
+fn difference(page: &Page, heat: &[Row]) {
+    let of = |side: &str| heat.iter().filter(|row| row.text("side") == side).collect::<Vec<_>>();
+    let (base, with, points) = (of("SIS_PROP"), of("SIS_UTIL"), page.rows("heat-difference-chart"));
+    assert_eq!((base.len(), with.len()), (points.len(), points.len()));
+    for ((base, with), points) in base.iter().zip(with).zip(&points) {
+        assert_eq!((base.text("cpus"), base.number("to_ms")), (points.text("cpus"), points.number("to_ms")));
+        for what in ["running", "searching", "idle"] {
+            let [base, with] = [base, &with].map(|row| row.number(&format!("{what}_pct")));
+            let found = points.number(&format!("{what}_points"));
+            assert!((found - (with - base)).abs() < 0.151, "{what}: {found}, {with} - {base}");
+        }
+    }
+    let end = heat.iter().map(|row| row.number("to_ms")).fold(0.0, f64::max);
+    assert_eq!(end, 130.0, "the last bin ends with the run");
 }
 
 /// Rows of a side at a load.
@@ -164,10 +212,10 @@ fn pages_of_recordings_have_the_json_of_their_commands() {
     let (page, replay) = run("replay.html", &["replay", "--with", "NO_SIS_UTIL"]);
     let replay = value(&replay);
     reasons(&page, "as recorded", &replay["recorded"]["reasons"]);
-    reasons(&page, "then", &replay["then"]["reasons"]);
+    reasons(&page, "NO_SIS_UTIL", &replay["then"]["reasons"]);
     let searches = page.rows("replay-table");
     let missed = searches.iter().find(|row| row.text("Number").starts_with("missed")).expect("a row");
-    same(missed.number("then"), &replay["then"]["missed"], "missed");
+    same(missed.number("NO_SIS_UTIL"), &replay["then"]["missed"], "missed");
 
     let (page, explained) = run("explain.html", &["explain", "--limit", "3"]);
     let first = String::from_utf8(explained).expect("UTF-8");

@@ -40,13 +40,21 @@ fn power_over_time_is_that_of_the_result_and_of_the_events() {
         governor=schedutil --with governor=performance --settle 0s --time 41ms --events events";
     let (json, page) = run(here.path(), compare);
     let power = page.rows("time-2-power");
-    for side in ["base", "with"] {
+    for (side, name) in [("base", "governor=schedutil"), ("with", "governor=performance")] {
         let watts: Vec<f64> =
-            power.iter().filter(|row| row.text("side") == side).map(|row| row.number("value")).collect();
+            power.iter().filter(|row| row.text("side") == name).map(|row| row.number("value")).collect();
         let total = json["rows"][0][side]["power"]["total_mw"].as_f64().expect("power");
         // Bins of 256 us, of which the last is not whole.
         near(1e3 * watts.iter().sum::<f64>() / watts.len() as f64, total, 0.01, side);
     }
+    let differences = page.rows("power-chart");
+    for (row, json) in differences.iter().zip(json["rows"][0]["power"].as_array().expect("differences")) {
+        same(row, "base", &json["base"]);
+        same(row, "with", &json["with"]);
+        same(row, "better_pct", &json["compare_pct"]);
+        same(row, "p", &json["p_value"]);
+    }
+    assert_eq!(differences.len(), 2, "power and energy");
     let events = here.path().join("events");
     let (_, of_events) = run(here.path(), &format!("stats {}", events.display()));
     let again = of_events.rows("time-2-power");
@@ -95,7 +103,7 @@ fn the_page_of_the_published_tables_has_every_number_of_the_json() {
             }
             if let Some(told) = one["beside"].as_object() {
                 let row = numbers.next().expect("a row of numbers");
-                for (at, side) in ["base", "with"].into_iter().enumerate() {
+                for (at, side) in ["before", "with the change"].into_iter().enumerate() {
                     same(row, &format!("{side}, published"), &told["published"][at]);
                     same(row, side, &told["simulated"][at]);
                 }

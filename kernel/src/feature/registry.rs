@@ -110,13 +110,16 @@ features! {
     HRTICK: "End slices by a high-resolution timer; on by default where the timer can be re-armed late (x86 in 7.2).",
         OLD, None, "features.h, 6.12 and 7.2; hrtick_enabled()", true;
     HRTICK_DL: "The same for the deadline class.",
-        Some("5.12"), None, "features.h of 5.12-rc3 has it, 5.10's has not", false;
+        Some("5.12"), None, "features.h of 5.12-rc3 has it, 5.10's has not; start_hrtick_dl()", true;
     DOUBLE_TICK: "Let the tick preempt though a high-resolution timer is set.",
         OLD, Some("after 6.12, by 6.18"), "entity_tick(), 6.1 and 6.12", true;
     LB_BIAS: "Bias the loads that balancing compares by their decayed history.",
         OLD, Some("5.3"), "the posting that removes it, May 2019; the release is from the changelog", false;
     NONTASK_CAPACITY: "Take the time of interrupts from a CPU's capacity.",
-        OLD, None, "update_rq_clock_task(), 6.12", false;
+        OLD, None, "update_rq_clock_task(), 6.12", true;
+    IRQ_TIME_ACCOUNTING: "Leave the time of interrupts out of that of the tasks that they interrupt; a configuration.",
+        None, None, "update_rq_clock_task(), 6.12; CONFIG_IRQ_TIME_ACCOUNTING is not set in Debian's configurations of \
+            6.1, 6.12 and 7.2", true;
     TTWU_QUEUE: "Let the target CPU do the enqueue of a remote wake-up; off by default with PREEMPT_RT.",
         OLD, None, "ttwu_queue_wakelist(), 6.12", true;
     TTWU_BY_NODE: "Let the target CPU enqueue the wake-ups to another node, in place of those to another LLC.",

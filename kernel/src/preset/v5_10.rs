@@ -228,5 +228,8 @@ impl CoreRules {
         uclamp_after_enqueue: false,
         rt_bandwidth: RtBandwidthForm::Throttling,
         rt_distributes: false,
+        dl_is_higher: false,
+        fair_server_stops_idle: false,
+        pressure: PressureForm::Thermal,
     };
 }

@@ -54,7 +54,7 @@ pub(super) static PRESET: Preset = Preset {
     domains: DomainRules::V5_15,
     cpufreq: CpufreqRules::V5_15,
     cpuidle: CpuidleRules::V6_1,
-    core: CoreRules { rt_distributes: true, ..CoreRules::V5_10 },
+    core: CoreRules { rt_distributes: true, dl_is_higher: true, ..CoreRules::V5_10 },
     task_clamps: Vec::new(),
 };
 

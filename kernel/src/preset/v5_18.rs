@@ -139,5 +139,6 @@ impl SugovRules {
 
 impl CoreRules {
     /// Linux 5.18, 5.19 and 6.1.
-    pub const V5_18: Self = CoreRules { preemption: true, rt_distributes: true, ..Self::V5_10 };
+    pub const V5_18: Self =
+        CoreRules { preemption: true, rt_distributes: true, dl_is_higher: true, ..Self::V5_10 };
 }

@@ -55,6 +55,6 @@ pub(super) static PRESET: Preset = Preset {
     domains: DomainRules::V5_3,
     cpufreq: CpufreqRules::V5_3,
     cpuidle: CpuidleRules::V5_10,
-    core: CoreRules { uclamp: false, ..CoreRules::V5_10 },
+    core: CoreRules { uclamp: false, pressure: PressureForm::None, ..CoreRules::V5_10 },
     task_clamps: Vec::new(),
 };

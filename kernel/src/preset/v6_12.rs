@@ -178,6 +178,7 @@ impl CoreRules {
         hrtick: HrtickForm::EachSwitch,
         rt_bandwidth: RtBandwidthForm::FairServer,
         uclamp_after_enqueue: true,
+        pressure: PressureForm::Hw,
         ..Self::V5_18
     };
 }

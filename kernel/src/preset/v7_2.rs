@@ -147,5 +147,6 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 7.2 and 7.3.
-    pub const V7_2: Self = CoreRules { hrtick: HrtickForm::IfInactive, ..Self::V6_18 };
+    pub const V7_2: Self =
+        CoreRules { hrtick: HrtickForm::IfInactive, fair_server_stops_idle: true, ..Self::V6_18 };
 }

@@ -25,6 +25,13 @@ rules! {
         /// `find_lowest_rq()` takes the CPUs of a domain in turn (`cpumask_any_and_distribute()`, 5.11; in 6.1, not in
         /// 5.10), not the first.
         pub rt_distributes: bool,
+        /// No realtime task is sent to a CPU where a deadline task is queued (`CPUPRI_HIGHER`; in 6.1, not in 5.10).
+        pub dl_is_higher: bool,
+        /// A fair server that finds its CPU idle is stopped when its timer expires (`dl_defer_idle`, f5a538c07df2 and
+        /// e636ffb9e31b for 6.19; in 7.2, not in 6.12.107, nor in the 6.18 of before them).
+        pub fair_server_stops_idle: bool,
+        /// What tells the scheduler that a CPU's frequency is limited.
+        pub pressure: PressureForm,
     }
 }
 
@@ -36,6 +43,20 @@ forms! {
         /// Fair tasks that starve run under a deadline reservation, the fair server (557a6bfc662c and a110a81c52a9; in
         /// 6.12, not in 6.8). Realtime tasks are throttled in groups only (5f6bd380c7bd).
         FairServer = "the fair server",
+    }
+}
+
+forms! {
+    /// What tells the scheduler that a CPU's frequency is limited, so that it has less capacity.
+    pub enum PressureForm {
+        /// Nothing (up to 5.6).
+        None = "nothing",
+        /// Thermal pressure, averaged, taken off what is left for the fair class with what realtime tasks use (5.7 to
+        /// 6.9, 467b7d01c469; read in 5.10 and 6.1).
+        Thermal = "thermal pressure",
+        /// The larger of averaged hardware pressure and of cpufreq's, that is of `scaling_max_freq`, taken off the
+        /// capacity first (since 6.10, d4dbc991714e and f1f8d0a22422; read in 6.12 and 7.2).
+        Hw = "hardware and cpufreq pressure",
     }
 }
 

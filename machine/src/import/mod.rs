@@ -13,8 +13,9 @@ mod sys;
 mod topology;
 mod tree;
 
+use crate::counts::has_clusters;
 use crate::read::check_name;
-use crate::{Costs, Machine, MachineFile, Noise, NoiseOrigin, Origin};
+use crate::{Cost, Costs, Machine, MachineFile, Noise, NoiseOrigin, Origin};
 use std::path::Path;
 use sys::Sys;
 pub use tree::Files;
@@ -69,7 +70,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
     let (topology, caches, guesses) = topology::read(&sys, &mut notes)?;
     let frequencies = frequency::read(&sys, &mut notes)?;
     let idle_states = idle::read(&sys, &mut notes)?;
-    let (costs, noise, noise_origin) = default_costs()?;
+    let (costs, noise, noise_origin) = default_costs(has_clusters(&topology))?;
     let renumbered = (0..).zip(&sys.ids).any(|(cpu, &id)| cpu != id);
     let machine = Machine {
         name: name.to_owned(),
@@ -139,7 +140,7 @@ fn describe(machine: &Machine, offline: &str) -> String {
 const COSTS_OF: &str = "intel-1s56c112t";
 
 /// The costs and the background work of [`COSTS_OF`], all assumed: sysfs does not have them.
-fn default_costs() -> Result<(Costs, Noise, NoiseOrigin), InputError> {
+fn default_costs(clusters: bool) -> Result<(Costs, Noise, NoiseOrigin), InputError> {
     let machine = MachineFile::builtin(COSTS_OF)?.machine;
     let mut costs = machine.costs;
     for name in Costs::NAMES {
@@ -147,6 +148,7 @@ fn default_costs() -> Result<(Costs, Noise, NoiseOrigin), InputError> {
             cost.origin = assumed();
         }
     }
+    costs.cluster_line = Cost::unknown_cluster_line(clusters);
     Ok((costs, machine.noise, NoiseOrigin { origin: assumed(), ..machine.noise_origin }))
 }
 

@@ -5,15 +5,21 @@ use crate::{Cost, Costs, Noise, NoiseOrigin, Origin, Unit};
 use std::ops::RangeInclusive;
 use wakelab_input::{InputError, Table};
 
-/// Reads all costs: those of the file, and for the rest `inherited`.
-pub(super) fn read(root: &Table<'_>, inherited: Option<&Costs>) -> Result<Costs, InputError> {
+/// Reads all costs: those of the file, and for the rest `inherited`. `clusters`: whether LLCs have clusters.
+pub(super) fn read(root: &Table<'_>, inherited: Option<&Costs>, clusters: bool) -> Result<Costs, InputError> {
     let tables = root.table("costs", Costs::NAMES)?;
     Costs::try_from_fn(|name, unit| {
         let keys = &[Unit::Ns.key(), Unit::Pct.key(), "range", "source", "measured", "assumed"];
         let table = tables.as_ref().map(|tables| tables.table(name, keys)).transpose()?.flatten();
         match (table, inherited) {
             (Some(table), _) => cost(&table, name, unit),
+            // What is known of another machine's clusters says nothing of these.
+            (None, Some(inherited)) if name == "cluster_line" && clusters && inherited.cluster_line.low == 100 => {
+                Ok(Cost::unknown_cluster_line(clusters))
+            }
             (None, Some(inherited)) => Ok(inherited.clone().get_mut(name).expect("all costs have a name").clone()),
+            // Most machines have no clusters, and files are older than this cost.
+            (None, None) if name == "cluster_line" => Ok(Cost::unknown_cluster_line(clusters)),
             (None, None) => Err(missing(root, name, unit)),
         }
     })

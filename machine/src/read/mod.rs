@@ -11,6 +11,7 @@ mod scaled;
 mod topology;
 mod value;
 
+use crate::counts::has_clusters;
 use crate::{Machine, MachineFile};
 use scaled::Inherited;
 use std::path::Path;
@@ -78,7 +79,7 @@ impl MachineFile {
             None => costs_of.map(|file| Inherited::all_of(file.machine)),
             scaled => scaled,
         };
-        let costs = costs::read(&root, inherited.as_ref().map(|inherited| &inherited.costs))?;
+        let costs = costs::read(&root, inherited.as_ref().map(|inherited| &inherited.costs), has_clusters(&topology))?;
         let (noise, noise_origin) = match (costs::read_noise(&root)?, inherited) {
             (Some(noise), _) => noise,
             (None, Some(inherited)) => (inherited.noise, inherited.noise_origin),

@@ -1,6 +1,7 @@
 //! `[scaled]` and `[reference]`: costs of another machine times ratios, and what such ratios are taken from.
 
 use super::value::{need_amount, origin};
+use crate::counts::has_clusters;
 use crate::scaled::{From, Speed, costs};
 use crate::{Amount, Costs, Counts, Machine, MachineFile, Noise, NoiseOrigin, Origin, Reference, builtin};
 use std::ops::RangeInclusive;
@@ -48,7 +49,8 @@ pub(super) fn read_reference(root: &Table<'_>) -> Result<Option<Reference>, Inpu
 
 /// Reads `[scaled]`, and computes the costs. Returns `None` if the file has none.
 pub(super) fn read(root: &Table<'_>, topology: &Topology, split_llc: bool) -> Result<Option<Inherited>, InputError> {
-    let Some(table) = root.table("scaled", &["from", "clock", "llc_line", "far_line"])? else { return Ok(None) };
+    let keys = &["from", "clock", "cluster_line", "llc_line", "far_line"];
+    let Some(table) = root.table("scaled", keys)? else { return Ok(None) };
     if root.get("costs_of").is_some() {
         let what = "expected one of `costs_of`, which takes costs as they are, and `scaled`, found both";
         return Err(table.error(what));
@@ -62,8 +64,17 @@ pub(super) fn read(root: &Table<'_>, topology: &Topology, split_llc: bool) -> Re
         (_, true) => Some(need_line(&table, "far_line")?),
         (false, false) => None,
     };
+    let clusters = has_clusters(topology);
+    let cluster_line = match table.get("cluster_line").is_some() {
+        true if !clusters => {
+            return Err(table.wrong("cluster_line", "the LLCs have no clusters of cores; expected no such table"));
+        }
+        true => Some(need_line(&table, "cluster_line")?),
+        false => None,
+    };
+    let (llc_cpus_max, smt) = (llc_cpus(topology), counts.threads_max > 1);
     let speed =
-        Speed { clock: clock(&table)?, llc_line, far_line, llc_cpus: llc_cpus(topology), smt: counts.threads_max > 1 };
+        Speed { clock: clock(&table)?, clusters, cluster_line, llc_line, far_line, llc_cpus: llc_cpus_max, smt };
     check(&table, &speed, &reference, name)?;
     let llc_cpus = llc_cpus(&from.topology);
     let costs = costs(From { name, costs: &from.costs, reference: &reference, llc_cpus }, &speed);
@@ -113,6 +124,13 @@ fn check(table: &Table<'_>, speed: &Speed, reference: &Reference, name: &str) ->
             "{value} {unit} is more than {RATIO_MAX} times as much, or as little, as the {of} {unit} of {name}"
         );
         return Err(table.wrong(key, what));
+    }
+    if let Some((cluster, _)) = &speed.cluster_line {
+        let llc = speed.llc_line.0.value;
+        if cluster.high > llc {
+            let what = format!("{} to {} ns; expected at most llc_line's {llc} ns", cluster.low, cluster.high);
+            return Err(table.wrong("cluster_line", what));
+        }
     }
     if let Some((far, _)) = &speed.far_line {
         let near = &speed.llc_line.0;

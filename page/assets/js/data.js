@@ -1,4 +1,4 @@
-// The page's data: figures whose columns are packed as src/encode.rs says.
+// The page's data: figures whose columns are packed as src/figure.rs says.
 const page = JSON.parse(document.getElementById("data").textContent);
 
 function unpack(packed) {

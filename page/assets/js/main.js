@@ -11,8 +11,21 @@ function markSection() {
   document.querySelectorAll("main > section").forEach((section) => watcher.observe(section));
 }
 
+// A link to a folded section opens it; the list of sections is folded where it would fill the screen.
+function startFolds() {
+  const open = () => {
+    const folded = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)))?.querySelector(":scope > details");
+    if (folded) folded.open = true;
+  };
+  addEventListener("hashchange", open);
+  open();
+  if (innerWidth <= 900) document.querySelector("nav > details").open = false;
+}
+
 async function start() {
   startTheme();
+  startWords();
+  startFolds();
   markSection();
   const byId = new Map(page.figures.map((figure) => [figure.id, figure]));
   for (const box of document.querySelectorAll("[data-saved]")) addCsvButton(box.querySelector(".actions"), byId.get(box.dataset.saved));

@@ -16,6 +16,12 @@ impl Chance {
     }
 }
 
+/// The sides.
+pub const SIDES: [&str; 2] = ["SIS_PROP", "SIS_UTIL"];
+
+/// The cases: most is of the first.
+pub const CASES: [&str; 2] = ["netperf TCP_RR", "tbench loopback"];
+
 /// Names as a kernel may have them, which must not become HTML.
 pub const HOSTILE: [&str; 2] = ["</script><b>x", "<img onerror=1>"];
 
@@ -42,14 +48,14 @@ pub fn page(cpus: u32) -> Page {
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let run = Run {
         command: format!(
-            "wakelab compare --machine made-up-{cpus} --kernel v6.12 --workload netperf:tcp_rr --load 25%..200%/25% \
-             --base NO_SIS_UTIL --with SIS_UTIL --repeat 10 --html report.html"
+            "wakelab compare --machine made-up-{cpus} --kernel v6.12 --workload netperf:TCP_RR --load 25%..200%/25% --workload tbench:loopback --load 100%,200% \
+             --base SIS_PROP --with SIS_UTIL --repeat 10 --html report.html"
         ),
         version: "0.1.0".into(),
         kind: Kind::Simulated,
         kernel: "v6.12".into(),
         machine: format!("made-up-{cpus}: 2 packages"),
-        workload: "netperf:tcp_rr".into(),
+        workload: "netperf:TCP_RR, tbench:loopback".into(),
         facts: vec![
             ("Repeats".into(), "10 on each side".into()),
             ("Measured".into(), "1 s after 600 ms".into()),
@@ -60,10 +66,21 @@ pub fn page(cpus: u32) -> Page {
                    sync: waker is alone on cpu 7, so target 7; 7 is running ld/2535; prev 1 has a wake-up on its \
                    way;\n  sibling 0 busy (1 running); nr_idle_scan 6; 0-5 busy; limit used up after 6 probes, so \
                    target 7 [target: limit]";
+    let machine = machine(cpus);
+    let looked = Looked {
+        cpus: machine.cpus.clone(),
+        looks: [7, 1, 3].into_iter().chain(4..10).map(|cpu| cpu % cpus).collect(),
+        idle: (0..cpus).step_by(5).collect(),
+        waker: 7 % cpus,
+        prev: 1,
+        chosen: 7 % cpus,
+    };
     let explained = HOSTILE.map(|comm| Explained {
         title: format!("Wake-up of {comm}/2534 at 52.298654 s"),
-        why: "The slowest of base (made up)".into(),
+        why: "The slowest of SIS_PROP (made up)".into(),
+        key: "limit".into(),
         text: explain.replace("ld/", &format!("{comm}/")),
+        looked: Some(looked.clone()),
     });
     Page {
         title: "SIS_UTIL on 112 CPUs, made up".into(),
@@ -76,8 +93,10 @@ pub fn page(cpus: u32) -> Page {
                kernel."
             .into(),
         run,
-        sides: vec![side("base", "NO_SIS_UTIL", false), side("with", "SIS_UTIL", true)],
-        machine: Some(machine(cpus)),
+        sides: vec![side(SIDES[0], "SIS_PROP", false), side(SIDES[1], "SIS_UTIL", true)],
+        focus: Some(Place { case: CASES[0].into(), load: "200%".into() }),
+        machine: Some(machine),
+        power: over_load::power(&mut chance),
         comparison: Some(over_load::comparison(&mut chance)),
         search: over_load::search(&mut chance),
         search_cost: over_load::search_cost(),
@@ -104,7 +123,7 @@ pub fn page(cpus: u32) -> Page {
 
 /// A section of a table, as `stats` would make it.
 fn tasks() -> Section {
-    let column = |title: &str, unit: &str, align| Column { title: title.into(), unit: unit.into(), align };
+    let column = |title: &str, unit: &str, align| Column { title: title.into(), unit: unit.into(), align, key: false };
     let columns = vec![
         column("Task", "", Align::Left),
         column("Wake-ups", "", Align::Right),

@@ -1,6 +1,6 @@
 //! Made-up values over a second.
 
-use super::data::Chance;
+use super::data::{Chance, SIDES};
 use wakelab_page::*;
 
 /// A second of intervals of all CPUs, made of about so many wake-ups for each side.
@@ -24,14 +24,14 @@ pub fn heat(cpus: usize, wakeups: usize, chance: &mut Chance) -> Vec<Heat> {
         }
         builder.finish(side, cpus, 1_000_000_000)
     };
-    vec![side("base", 150_000.0, chance), side("with", 25_000.0, chance)]
+    vec![side(SIDES[0], 150_000.0, chance), side(SIDES[1], 25_000.0, chance)]
 }
 
 /// Two LLCs; at half a second the state flips.
 pub fn llcs(chance: &mut Chance) -> Vec<LlcSeries> {
     let mut all = Vec::new();
     for llc in ["0", "1"] {
-        for (side, flips_at, limited) in [("base", 700.0, false), ("with", 480.0, true)] {
+        for (side, flips_at, limited) in [(SIDES[0], 700.0, false), (SIDES[1], 480.0, true)] {
             let point = |i: u32| {
                 let at_ms = f64::from(i) * 4.0;
                 let high = 88.0 / (1.0 + (-(at_ms - flips_at) / 40.0).exp());
@@ -40,7 +40,7 @@ pub fn llcs(chance: &mut Chance) -> Vec<LlcSeries> {
                 LlcPoint { at_ms, util_pct, nr_idle_scan: limited.then_some((56.0 * left).max(0.0) as u32) }
             };
             let points = (0..=250).map(point).collect();
-            let flips = vec![Flip { at_ms: flips_at + 8.0, what: "from migrating to stacked".into() }];
+            let flips = vec![Flip { at_ms: flips_at + 8.0, what: "to stacked".into() }];
             all.push(LlcSeries { side: side.into(), llc: llc.into(), points, flips });
         }
     }
@@ -54,7 +54,7 @@ fn series(side: &str, label: &str, points: Vec<(f64, f64)>) -> Series {
 /// Frequency, idle states and power.
 pub fn timelines(chance: &mut Chance) -> Vec<Timeline> {
     let times: Vec<f64> = (0..=1000).step_by(4).map(f64::from).collect();
-    let sides = [("base", 1.0), ("with", 0.86)];
+    let sides = [(SIDES[0], 1.0), (SIDES[1], 0.86)];
     let mut frequency = Vec::new();
     let mut power = Vec::new();
     for (side, of) in sides {

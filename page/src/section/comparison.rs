@@ -1,13 +1,14 @@
-//! One side against the other, by load.
+//! One side against the other: each row's difference with its interval and the noise that it has to exceed.
 
 use crate::figure::{Figure, num, opt};
-use crate::text::{count, number, signed, with_unit};
+use crate::section::search::{StatPoint, Statistic, statistics_figure};
+use crate::text::{decimals, fixed, signed};
 use crate::view::{Block, CellView, HeadView, TableView, View};
 use crate::{Error, Page, limits};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The difference of *with* to *base* for each metric and load.
+/// The difference of one side to the other for each metric and load.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Comparison {
     /// The [`crate::Side::name`] of the side that is the reference.
@@ -23,6 +24,8 @@ pub struct Comparison {
 pub struct Metric {
     /// The benchmark and the metric, such as `netperf TCP_RR: transactions`.
     pub name: String,
+    /// The benchmark and its case, such as `netperf TCP_RR`, as in [`crate::Place::case`].
+    pub case: String,
     /// The unit of the values, such as `1/s`.
     pub unit: String,
     /// Whether lower values are better.
@@ -42,6 +45,8 @@ pub struct MetricRow {
     pub with: Estimate,
     /// How much better the other side is, in % of the base side's mean. Positive is better for every metric.
     pub better_pct: Estimate,
+    /// What the difference has to exceed to be an effect, %.
+    pub noise_pct: Option<f64>,
     /// The probability of such a difference by chance, 0 to 1, corrected for the number of rows.
     pub p: Option<f64>,
     /// The number of repeats on each side.
@@ -75,122 +80,204 @@ pub enum Verdict {
     Identical,
     /// There are too few repeats to tell.
     #[default]
-    Unknown,
+    Untested,
+    /// The verdict is not of this quantity.
+    Unjudged,
 }
 
 impl Verdict {
+    /// The name in the data, the words and the class of a cell.
     fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Worse => ("worse", "▼ worse", "worse"),
             Self::Better => ("better", "▲ better", "better"),
             Self::Same => ("same", "= not shown to differ", ""),
             Self::Identical => ("identical", "= identical", ""),
-            Self::Unknown => ("unknown", "? too few repeats", ""),
+            Self::Untested => ("untested", "? one run a side", ""),
+            Self::Unjudged => ("", "n/a", ""),
         }
     }
 }
 
+/// Above this many rows a chart shows one case at a time.
+const TOGETHER: usize = 60;
+
+/// Decimals of differences, as on the terminal.
+const PCT: usize = 2;
+
+type Row<'a> = (&'a Metric, &'a MetricRow);
+
+fn rows(metrics: &[Metric]) -> Vec<Row<'_>> {
+    metrics.iter().flat_map(|metric| metric.rows.iter().map(move |row| (metric, row))).collect()
+}
+
 pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
-    let Some(comparison) = &page.comparison else { return Ok(None) };
-    let (base, with) = (&comparison.base, &comparison.with);
-    let mut view = View::new("comparison", format!("{with} against {base}"));
-    let mut rows: Vec<(&Metric, &MetricRow)> =
-        comparison.metrics.iter().flat_map(|metric| metric.rows.iter().map(move |row| (metric, row))).collect();
-    let of = |verdict| rows.iter().filter(|(_, row)| row.verdict == verdict).count();
-    let unknown = match of(Verdict::Unknown) {
-        0 => String::new(),
-        n => format!(" Too few repeats to say in {n}."),
-    };
-    view.text(format!(
-        "Of {}, {with} is worse in {}, better in {}; {} are identical, {} show no difference.{unknown} Positive is \
-         better, whichever way a metric is good. Intervals are of 95 %; p is corrected for the number of rows (Holm).",
-        count(rows.len(), "row", "rows"),
-        of(Verdict::Worse),
-        of(Verdict::Better),
-        of(Verdict::Identical),
-        of(Verdict::Same),
-    ));
-    let mut figure = figure(comparison);
+    let Some(Comparison { base, with, metrics }) = &page.comparison else { return Ok(None) };
+    let mut view = View::new("comparison", "Differences");
+    let mut rows = rows(metrics);
+    let mut figure = differences("comparison-chart", format!("{with} against {base}"), (base, with), metrics);
     figure.check(limits::VALUES, "compare fewer metrics or loads on a page")?;
     if let Some((metric, row)) = rows.iter().min_by(|a, b| a.1.better_pct.mean.total_cmp(&b.1.better_pct.mean)) {
-        let change = signed(row.better_pct.mean);
+        let change = signed(row.better_pct.mean, PCT);
         figure.summary = format!("The lowest change is {change} % for {} at load {}.", metric.name, row.load);
     }
     view.figure(figure, figures);
     rows.sort_by(|a, b| a.1.verdict.cmp(&b.1.verdict).then(a.1.better_pct.mean.total_cmp(&b.1.better_pct.mean)));
-    view.blocks.push(Block::Table { table: table(&rows, base, with) });
+    let caption = "All rows: regressions first, the largest on top";
+    view.blocks.push(Block::Table { table: table("comparison-table", caption, &rows, (base, with)) });
+    let corrected = if rows.iter().any(|(_, row)| row.p.is_some()) {
+        " Intervals are of 95 %; p is corrected for the number of rows (Holm)."
+    } else {
+        ""
+    };
+    view.text(format!("Positive is better, whichever way a metric is good.{corrected}"));
+    if let Some(figure) = both_sides(base, with, metrics) {
+        figure.check(limits::VALUES, "compare fewer metrics or loads on a page")?;
+        view.figure(figure, figures);
+    }
     Ok(Some(view))
 }
 
-fn figure(comparison: &Comparison) -> Figure {
-    let (base, with) = (&comparison.base, &comparison.with);
-    let mut figure =
-        Figure::new("comparison-chart", "comparison", format!("Change from {base} to {with} over the load"))
-            .column("metric", "Metric", "")
-            .column("unit", "Unit", "")
-            .column("load", "Load", "")
-            .column("base", base, "")
-            .column("base_low", &format!("{base}, lower end"), "")
-            .column("base_high", &format!("{base}, upper end"), "")
-            .column("with", with, "")
-            .column("with_low", &format!("{with}, lower end"), "")
-            .column("with_high", &format!("{with}, upper end"), "")
-            .column("better_pct", "Better by", "%")
-            .column("better_low_pct", "Better by, lower end", "%")
-            .column("better_high_pct", "Better by, upper end", "%")
-            .column("p", "p", "")
-            .column("repeats", "Repeats", "")
-            .column("verdict", "Verdict", "")
-            .column("published_pct", "Published", "%")
-            .select("metric", "Metric");
-    for metric in &comparison.metrics {
-        for row in &metric.rows {
-            let mut values: Vec<Value> = vec![metric.name.as_str().into(), metric.unit.as_str().into()];
-            values.push(row.load.as_str().into());
-            for Estimate { mean, interval } in [row.base, row.with, row.better_pct] {
-                values.extend([num(mean), opt(interval.map(|i| i.0)), opt(interval.map(|i| i.1))]);
-            }
-            values.extend([opt(row.p), row.repeats.into(), row.verdict.words().0.into(), opt(row.published_pct)]);
-            figure.row(values);
+pub(crate) fn power(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
+    let (Some(Comparison { base, with, .. }), false) = (&page.comparison, page.power.is_empty()) else {
+        return Ok(None);
+    };
+    let mut view = View::new("power-difference", "Power and energy");
+    let title = format!("Power and energy: {with} against {base}");
+    let mut figure = differences("power-chart", title, (base, with), &page.power);
+    figure.check(limits::VALUES, "compare fewer loads on a page")?;
+    let rows = rows(&page.power);
+    let one = |(metric, row): &Row<'_>| {
+        format!("{} at load {}: {} %", metric.name, row.load, signed(row.better_pct.mean, PCT))
+    };
+    figure.summary = format!("{}.", rows.iter().take(4).map(one).collect::<Vec<_>>().join("; "));
+    view.figure(figure, figures);
+    let caption = "Power of the machine, and energy of each thing that was done";
+    view.blocks.push(Block::Table { table: table("power-table", caption, &rows, (base, with)) });
+    view.text("Positive is less power or energy. p is of each row alone: the verdict is not of power.");
+    Ok(Some(view))
+}
+
+/// The figure of differences, a row for each.
+fn differences(id: &str, title: String, (base, with): (&str, &str), metrics: &[Metric]) -> Figure {
+    let mut figure = Figure::new(id, "differences", title)
+        .column("metric", "Metric", "")
+        .column("unit", "Unit", "")
+        .column("case", "Case", "")
+        .column("load", "Load", "")
+        .column("base", base, "")
+        .column("base_low", &format!("{base}, lower end"), "")
+        .column("base_high", &format!("{base}, upper end"), "")
+        .column("with", with, "")
+        .column("with_low", &format!("{with}, lower end"), "")
+        .column("with_high", &format!("{with}, upper end"), "")
+        .column("better_pct", "Better by", "%")
+        .column("better_low_pct", "Better by, lower end", "%")
+        .column("better_high_pct", "Better by, upper end", "%")
+        .column("noise_pct", "Noise limit", "%")
+        .column("p", "p", "")
+        .column("repeats", "Repeats", "")
+        .column("verdict", "Verdict", "")
+        .column("published_pct", "Published", "%");
+    if metrics.iter().map(|metric| metric.rows.len()).sum::<usize>() > TOGETHER {
+        figure = figure.select("case", "Case");
+    }
+    for (metric, row) in rows(metrics) {
+        let texts = [&metric.name, &metric.unit, &metric.case, &row.load];
+        let mut values: Vec<Value> = texts.map(|text| text.as_str().into()).to_vec();
+        for Estimate { mean, interval } in [row.base, row.with, row.better_pct] {
+            values.extend([num(mean), opt(interval.map(|i| i.0)), opt(interval.map(|i| i.1))]);
         }
+        values.extend([opt(row.noise_pct), opt(row.p), row.repeats.into(), row.verdict.words().0.into()]);
+        values.push(opt(row.published_pct));
+        figure.row(values);
     }
     figure
 }
 
-fn table(rows: &[(&Metric, &MetricRow)], base: &str, with: &str) -> TableView {
-    let caption = "All rows: regressions first, the largest on top".into();
-    let mut table = TableView { id: "comparison-table".into(), caption, cards: true, ..Default::default() };
-    let published = rows.iter().any(|(_, row)| row.published_pct.is_some());
-    let heads = [("Metric", ""), ("Load", "num"), (base, "num"), (with, "num"), ("Better by", "num")];
-    let more = [("95 % interval", "num"), ("p", "num"), ("Verdict", ""), ("Published", "num")];
-    let heads = heads.into_iter().chain(more.into_iter().take(if published { 4 } else { 3 }));
-    table.columns = heads.map(|(title, class)| HeadView { title: title.into(), class }).collect();
+/// Both sides over the load; `None` if no metric has several loads with values.
+fn both_sides(base: &str, with: &str, metrics: &[Metric]) -> Option<Figure> {
+    let statistic = |metric: &Metric| {
+        let points = metric.rows.iter().flat_map(|row| {
+            [(base, row.base), (with, row.with)].map(|(side, Estimate { mean, interval })| StatPoint {
+                case: metric.case.clone(),
+                load: row.load.clone(),
+                side: side.to_owned(),
+                value: mean,
+                interval,
+                published: false,
+            })
+        });
+        let way = if metric.lower_is_better { "less is better" } else { "more is better" };
+        Statistic {
+            name: metric.name.clone(),
+            about: way.to_owned(),
+            unit: metric.unit.clone(),
+            points: points.filter(|point| point.value.is_finite()).collect(),
+        }
+    };
+    let several = metrics.iter().filter(|metric| metric.rows.len() > 1);
+    let statistics: Vec<Statistic> = several.map(statistic).filter(|one| !one.points.is_empty()).collect();
+    (!statistics.is_empty())
+        .then(|| statistics_figure("values-chart", "statistics", "Both sides over the load", &statistics))
+}
+
+fn table(id: &str, caption: &str, rows: &[Row<'_>], (base, with): (&str, &str)) -> TableView {
+    let mut table = TableView { id: id.into(), caption: caption.into(), ..Default::default() };
+    // One metric is named in the heads of its columns.
+    let one = rows.iter().all(|(metric, _)| metric.name == rows[0].0.name).then(|| rows[0].0);
+    let heads = [("Metric", ""), ("Load", ""), (base, "num"), (with, "num"), ("Better by", "num")];
+    let more = [("95 % interval", "num"), ("Noise limit", "num"), ("p", "num"), ("Verdict", ""), ("Published", "num")];
+    table.columns = heads.into_iter().chain(more).map(|(title, class)| HeadView::new(title, class)).collect();
+    for at in [4, 5, 6, 9] {
+        table.columns[at].unit = "%".into();
+    }
+    if let Some(metric) = one {
+        table.columns[2].unit.clone_from(&metric.unit);
+        table.columns[3].unit.clone_from(&metric.unit);
+    }
     for (metric, row) in rows {
-        let interval = |(low, high)| format!("{} to {} %", signed(low), signed(high));
-        let pct = |value: Option<f64>| value.map_or("n/a".into(), |value| format!("{} %", signed(value)));
+        let interval = |(low, high)| format!("{} to {}", signed(low, PCT), signed(high, PCT));
+        let pct = |value: Option<f64>| value.map_or("n/a".into(), |value| signed(value, PCT));
         let way = if metric.lower_is_better { "less is better" } else { "more is better" };
         let (_, verdict, class) = row.verdict.words();
-        let mut cells = vec![
+        let unit = if one.is_some() { String::new() } else { format!(" {}", metric.unit) };
+        // A metric has one precision on both sides.
+        let of_metric = metric.rows.iter().flat_map(|row| [row.base.mean, row.with.mean]);
+        let precision = decimals(of_metric);
+        let value = |mean: f64| if mean.is_finite() { fixed(mean, precision) + &unit } else { "n/a".into() };
+        table.rows.push(vec![
             CellView::text(format!("{} ({way})", metric.name)),
-            CellView::number(row.load.clone()),
-            CellView::number(with_unit(row.base.mean, &metric.unit)),
-            CellView::number(with_unit(row.with.mean, &metric.unit)),
+            CellView::text(row.load.clone()),
+            CellView::number(value(row.base.mean)),
+            CellView::number(value(row.with.mean)),
             CellView::number(pct(Some(row.better_pct.mean))),
             CellView::number(row.better_pct.interval.map_or("n/a".into(), interval)),
-            CellView::number(row.p.map_or("n/a".into(), |p| if p < 0.0001 { "<0.0001".into() } else { number(p) })),
-            CellView { text: verdict.into(), link: None, class },
-        ];
-        if published {
-            cells.push(CellView::number(pct(row.published_pct)));
-        }
-        table.rows.push(cells);
+            CellView::number(row.noise_pct.map_or("n/a".into(), |noise| fixed(noise, 1))),
+            CellView::number(row.p.map_or("n/a".into(), p_value)),
+            CellView { text: verdict.into(), class, ..CellView::default() },
+            CellView::number(pct(row.published_pct)),
+        ]);
     }
-    // A column without any value is left out.
+    // A column without any value is left out, and one metric needs no column.
     for at in (0..table.columns.len()).rev() {
-        if table.rows.iter().all(|row| row[at].text == "n/a") {
+        let empty = table.rows.iter().all(|row| row[at].text == "n/a");
+        if empty || (at == 0 && one.is_some() && rows.len() > 1) {
             table.columns.remove(at);
             table.rows.iter_mut().for_each(|row| drop(row.remove(at)));
         }
     }
+    if let (Some(metric), true) = (one, rows.len() > 1) {
+        table.caption = format!("{}. {caption}", metric.name);
+    }
     table
+}
+
+/// Two decimals, no more than "less than 0.01", and below 0.05 what is below it: there the verdict's limit is.
+fn p_value(p: f64) -> String {
+    match p {
+        ..0.01 => "<0.01".into(),
+        0.045..0.05 => "<0.05".into(),
+        p => fixed(p, 2),
+    }
 }

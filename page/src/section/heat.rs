@@ -1,7 +1,7 @@
 //! What each CPU did over time: a heat map of CPU × time, and its builder, which sums intervals up as they arrive.
 
 use crate::figure::{Figure, num};
-use crate::text::number;
+use crate::text::{number, signed};
 use crate::view::View;
 use crate::{Error, Page, limits};
 use serde::Serialize;
@@ -16,6 +16,8 @@ pub struct Heat {
     pub start_ms: f64,
     /// The length of a bin, ms; more than 0.
     pub bin_ms: f64,
+    /// The end of the last bin, ms, which may be shorter than the others: it ends with the run.
+    pub end_ms: f64,
     /// A row for each CPU or group of CPUs; at most [`crate::limits::HEAT_ROWS`].
     pub rows: Vec<HeatRow>,
 }
@@ -58,7 +60,113 @@ fn check(heat: &Heat) -> Result<usize, Error> {
             why: format!("a bin of {} ms, expected more than 0", heat.bin_ms),
         });
     }
+    let last_ms = heat.start_ms + heat.bin_ms * (bins as f64 - 1.0);
+    if bins > 0 && !(heat.end_ms > last_ms && heat.end_ms <= last_ms + heat.bin_ms * 1.000_001) {
+        return Err(Error::Inconsistent {
+            what: what(),
+            why: format!("it ends at {} ms, expected within the last bin, from {last_ms} ms", heat.end_ms),
+        });
+    }
     Ok(bins)
+}
+
+/// A moment, ms, to a ns.
+fn ms(at: f64) -> f64 {
+    (at * 1e6).round() / 1e6
+}
+
+impl Heat {
+    /// The ends of a bin, ms.
+    fn ends(&self, bin: usize) -> [f64; 2] {
+        let at = |bin: usize| ms(self.start_ms + self.bin_ms * bin as f64);
+        [at(bin), at(bin + 1).min(ms(self.end_ms))]
+    }
+
+    fn bins(&self) -> usize {
+        self.rows.first().map_or(0, |row| row.running.len())
+    }
+}
+
+/// The difference of two maps, percentage points of a bin.
+struct Difference {
+    cpus: String,
+    ends: [f64; 2],
+    running: f64,
+    searching: f64,
+}
+
+/// What `with` did more than `base` in each bin, in the wider of their bins and as far as both go. `None` if their rows
+/// are not of the same CPUs, or if their bins do not begin together: those of [`HeatBuilder`] double from 1 us on.
+fn difference(base: &Heat, with: &Heat) -> Option<Vec<Difference>> {
+    let cpus = |heat: &Heat| heat.rows.iter().map(|row| row.cpus.clone()).collect::<Vec<_>>();
+    let (wide, fine) = if base.bin_ms >= with.bin_ms { (base, with) } else { (with, base) };
+    let times = (wide.bin_ms / fine.bin_ms).round();
+    let together = (wide.bin_ms - times * fine.bin_ms).abs() < 1e-9 * wide.bin_ms;
+    if cpus(base) != cpus(with) || ms(base.start_ms) != ms(with.start_ms) || !together {
+        return None;
+    }
+    // The mean of the share over the bins of a map that lie in a bin of the wider one, as far as both maps go.
+    let end_ms = base.end_ms.min(with.end_ms);
+    let mean = |heat: &Heat, shares: &[f32], [from, to]: [f64; 2]| {
+        let (mut sum, mut whole) = (0.0, 0.0);
+        let first = ((from - heat.start_ms) / heat.bin_ms).round().max(0.0) as usize;
+        for (bin, share) in shares.iter().enumerate().skip(first) {
+            let ends = heat.ends(bin);
+            if ends[0] >= to {
+                break;
+            }
+            let over = ends[1].min(to) - ends[0];
+            (sum, whole) = (sum + f64::from(*share) * over, whole + over);
+        }
+        if whole > 0.0 { sum / whole } else { 0.0 }
+    };
+    let mut all = Vec::new();
+    for (of_base, of_with) in base.rows.iter().zip(&with.rows) {
+        for bin in 0..wide.bins() {
+            let [from, to] = wide.ends(bin);
+            let ends = [from, to.min(ms(end_ms))];
+            if ends[0] >= ends[1] {
+                break;
+            }
+            let of =
+                |shares: fn(&HeatRow) -> &[f32]| mean(with, shares(of_with), ends) - mean(base, shares(of_base), ends);
+            let [running, searching] = [of(|row| &row.running), of(|row| &row.searching)];
+            all.push(Difference { cpus: of_base.cpus.clone(), ends, running, searching });
+        }
+    }
+    Some(all)
+}
+
+/// Rounds a difference of shares to a tenth of a percentage point.
+fn points(difference: f64) -> f64 {
+    (difference.clamp(-1.0, 1.0) * 1000.0).round() / 10.0
+}
+
+/// The chart of the difference of two sides; `None` if there are not two, or if their maps cannot be compared.
+fn difference_figure(heat: &[Heat]) -> Option<Figure> {
+    let [base, with] = heat else { return None };
+    let mut figure =
+        Figure::new("heat-difference-chart", "heatdifference", format!("{} less {}", with.side, base.side))
+            .column("cpus", "CPU", "")
+            .column("from_ms", "From", "ms")
+            .column("to_ms", "To", "ms")
+            .column("running_points", "Running", "points")
+            .column("searching_points", "Searching", "points")
+            .column("idle_points", "Idle", "points");
+    let mut sums = [0.0; 2];
+    let all = difference(base, with)?;
+    for Difference { cpus, ends, running, searching } in &all {
+        sums = [sums[0] + running, sums[1] + searching];
+        let idle = -running - searching;
+        let values = [ends[0], ends[1], points(*running), points(*searching), points(idle)];
+        figure.row(std::iter::once(cpus.as_str().into()).chain(values.map(num)).collect::<Vec<_>>());
+    }
+    let [running, searching] = sums.map(|sum| signed(100.0 * sum / all.len().max(1) as f64, 1));
+    figure.summary = format!(
+        "{}: tasks ran {running} percentage points of the time of a CPU more than with {}, searches {searching}.",
+        with.side, base.side
+    );
+    Some(figure)
 }
 
 pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
@@ -90,11 +198,11 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
             for bin in 0..bins {
                 let shares = [f64::from(row.running[bin]), f64::from(row.searching[bin])];
                 sums = [sums[0] + shares[0], sums[1] + shares[1]];
-                let at = |bin: usize| num(((heat.start_ms + heat.bin_ms * bin as f64) * 1e6).round() / 1e6);
+                let ends = heat.ends(bin).map(num);
                 let idle = pct(1.0 - shares[0] - shares[1]);
                 let texts = [&heat.side, &row.cpus].map(|text| text.as_str().into());
-                let values = [at(bin), at(bin + 1), num(pct(shares[0])), num(pct(shares[1])), num(idle)];
-                figure.row(texts.into_iter().chain(values).collect::<Vec<_>>());
+                let values = [num(pct(shares[0])), num(pct(shares[1])), num(idle)];
+                figure.row(texts.into_iter().chain(ends).chain(values).collect::<Vec<_>>());
             }
         }
         let cells = (heat.rows.len() * bins).max(1) as f64;
@@ -103,6 +211,9 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     }
     figure.summary = said.join(" ");
     view.figure(figure, figures);
+    if let Some(figure) = difference_figure(&page.heat) {
+        view.figure(figure, figures);
+    }
     Ok(Some(view))
 }
 
@@ -217,7 +328,12 @@ impl HeatBuilder {
             HeatRow { cpus, running: shares(0), searching: shares(1) }
         };
         let rows = (0..self.cpus.div_ceil(self.group)).map(row).collect();
-        Heat { side: side.into(), start_ms: self.start_ns as f64 / 1e6, bin_ms: self.bin_ns as f64 / 1e6, rows }
+        // Intervals may go on after the end.
+        let whole = (bins as u64).saturating_mul(self.bin_ns);
+        let covered = if time.div_ceil(self.bin_ns) as usize == bins { time } else { whole };
+        let end_ns = self.start_ns.saturating_add(covered);
+        let [start_ms, bin_ms, end_ms] = [self.start_ns, self.bin_ns, end_ns].map(|ns| ns as f64 / 1e6);
+        Heat { side: side.into(), start_ms, bin_ms, end_ms, rows }
     }
 }
 
@@ -228,6 +344,12 @@ fn add(sums: &[Sums]) -> Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Heat {
+        fn with_start(self, start_ms: f64) -> Self {
+            Heat { start_ms, ..self }
+        }
+    }
 
     #[test]
     fn an_interval_is_shared_among_the_bins_it_touches() {
@@ -252,6 +374,38 @@ mod tests {
         let over = |bin: usize| heat.bin_ms.min(10_000.0 - bin as f64 * heat.bin_ms);
         let ran: f64 = (0..).zip(&heat.rows[0].running).map(|(bin, share)| f64::from(*share) * over(bin)).sum();
         assert!((ran - 2500.0).abs() < 0.01, "{ran} ms");
+    }
+
+    #[test]
+    fn the_last_bin_ends_with_the_run() {
+        let mut builder = HeatBuilder::new(1_000_000);
+        builder.add(0, 1_002_000, 1_002_250, Doing::Running);
+        let heat = builder.finish("base", 1, 1_002_500);
+        assert_eq!(heat.rows[0].running, [0.0, 0.0, 0.5]);
+        assert_eq!([heat.ends(0), heat.ends(2)], [[1.0, 1.001], [1.002, 1.0025]]);
+        assert_eq!(check(&heat), Ok(3));
+        assert!(check(&Heat { end_ms: 1.0031, ..heat }).is_err(), "a bin that is too long");
+    }
+
+    #[test]
+    fn a_difference_is_in_the_wider_bins_and_as_far_as_both_go() {
+        let map = |end_ns: u64, ran: &[(u64, u64)]| {
+            let mut builder = HeatBuilder::new(0);
+            ran.iter().for_each(|&(from, to)| builder.add(1, from, to, Doing::Running));
+            builder.finish("", 2, end_ns)
+        };
+        let base = map(100_000, &[(0, 1_000), (3_000, 4_000)]);
+        // Its bins are of 2 us, as it is longer than 120 us.
+        let with = map(130_000, &[(0, 2_000), (99_000, 130_000)]);
+        assert_eq!((base.bin_ms, with.bin_ms), (0.001, 0.002));
+        let found = difference(&base, &with).unwrap();
+        assert_eq!(found.len(), 2 * 50);
+        let of_cpu_1 = &found[50..];
+        assert_eq!((of_cpu_1[0].ends, of_cpu_1[0].running), ([0.0, 0.002], 0.5));
+        assert_eq!((of_cpu_1[1].ends, of_cpu_1[1].running), ([0.002, 0.004], -0.5));
+        assert_eq!((of_cpu_1[49].ends, of_cpu_1[49].running), ([0.098, 0.1], 0.5));
+        assert!(found[..50].iter().all(|one| one.running == 0.0 && one.searching == 0.0));
+        assert!(difference(&base, &map(130_000, &[]).with_start(0.5)).is_none(), "they begin at other times");
     }
 
     #[test]

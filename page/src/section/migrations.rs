@@ -1,7 +1,7 @@
 //! Wake-ups that moved tasks between LLCs.
 
 use crate::figure::Figure;
-use crate::text::{count, number};
+use crate::text::{at, count, number};
 use crate::view::View;
 use crate::{Error, Page, limits};
 use serde::Serialize;
@@ -11,6 +11,8 @@ use serde::Serialize;
 pub struct Migrations {
     /// The side's name.
     pub side: String,
+    /// The benchmark and its case, as in [`crate::Place::case`].
+    pub case: String,
     /// The load; empty if there is only one.
     pub load: String,
     /// The names of the LLCs; at most [`crate::limits::MATRIX_LLCS`].
@@ -30,11 +32,13 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
          and is not coloured.",
     );
     let mut figure = Figure::new("migrations-chart", "matrix", "Wake-ups between LLCs")
+        .column("case", "Case", "")
         .column("load", "Load", "")
         .column("side", "Side", "")
         .column("from_llc", "From LLC", "")
         .column("to_llc", "To LLC", "")
         .column("wakeups", "Wake-ups", "")
+        .select("case", "Case")
         .select("load", "Load");
     let mut said = Vec::new();
     for migrations in &page.migrations {
@@ -55,14 +59,14 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
             for (to, &wakeups) in row.iter().enumerate() {
                 all += wakeups;
                 moved += if from == to { 0 } else { wakeups };
-                let texts =
-                    [&migrations.load, &migrations.side, &names[from], &names[to]].map(|text| text.as_str().into());
+                let Migrations { case, load, side, .. } = migrations;
+                let texts = [case, load, side, &names[from], &names[to]].map(|text| text.as_str().into());
                 figure.row(texts.into_iter().chain([wakeups.into()]).collect::<Vec<_>>());
             }
         }
         let share = number(100.0 * moved as f64 / all.max(1) as f64);
         let wakeups = count(all as usize, "wake-up", "wake-ups");
-        let at = if migrations.load.is_empty() { String::new() } else { format!(" at load {}", migrations.load) };
+        let at = at(&migrations.case, &migrations.load);
         said.push(format!("{}{at}: {share} % of {wakeups} went to another LLC.", migrations.side));
     }
     figure.check(limits::POINTS, "show fewer loads on a page")?;

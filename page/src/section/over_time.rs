@@ -1,7 +1,7 @@
 //! Values over time: utilisation and `nr_idle_scan` of LLCs, frequency, idle states, power.
 
 use crate::figure::{Figure, num, opt};
-use crate::text::{anchor, number, with_unit};
+use crate::text::{anchor, fixed, with_unit};
 use crate::view::View;
 use crate::{Error, Page, limits};
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub struct LlcPoint {
 pub struct Flip {
     /// The time since the start of the run, ms.
     pub at_ms: f64,
-    /// The change, such as `from migrating to stacked`.
+    /// The change, such as `to stacked`.
     pub what: String,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn llcs(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     let mut view = View::new("llc", "Utilisation and search limit of the last-level caches");
     view.text(
         "SIS_UTIL lets a search probe nr_idle_scan run queues, which falls with the square of the LLC's utilisation. \
-         Vertical lines mark the moments at which the state flips.",
+         Triangles mark the moments at which the state changes.",
     );
     let mut figure = Figure::new("llc-chart", "llc", "LLC utilisation and nr_idle_scan over time")
         .column("llc", "LLC", "")
@@ -55,7 +55,7 @@ pub(crate) fn llcs(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
         .column("at_ms", "Time", "ms")
         .column("util_pct", "Utilisation", "%")
         .column("nr_idle_scan", "nr_idle_scan", "")
-        .column("flip", "State", "")
+        .column("flip", "Change of state", "")
         .select("llc", "LLC");
     let mut said = Vec::new();
     for series in &page.llcs {
@@ -73,13 +73,13 @@ pub(crate) fn llcs(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
             figure.row(head.into_iter().chain(values).collect::<Vec<_>>());
         }
         let flips: Vec<String> =
-            series.flips.iter().map(|flip| format!("{} at {} ms", flip.what, number(flip.at_ms))).collect();
+            series.flips.iter().map(|flip| format!("{} at {} ms", flip.what, fixed(flip.at_ms, 1))).collect();
         if !flips.is_empty() {
             said.push(format!("LLC {} of {}: {}.", series.llc, series.side, flips.join(", ")));
         }
     }
     figure.check(limits::POINTS, "show fewer LLCs, or fewer points of each")?;
-    figure.summary = if said.is_empty() { "No state flips.".into() } else { said.join(" ") };
+    figure.summary = if said.is_empty() { "No change of state.".into() } else { said.join(" ") };
     view.figure(figure, figures);
     Ok(Some(view))
 }

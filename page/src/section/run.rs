@@ -1,7 +1,8 @@
-//! What was run: the command, the kernel, the machine, the features of each side.
+//! What was run: the command, the kernel, the machine, the features of each side. It is folded at the end of the page.
 
 use crate::figure::Figure;
-use crate::view::{Block, CellView, HeadView, TableView, View};
+use crate::text::count;
+use crate::view::{Block, CellView, HeadView, Label, TableView, View};
 use crate::{Error, Kind, Page, limits};
 
 pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
@@ -10,7 +11,7 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
         let hint = "make a page for some of them";
         return Err(Error::TooMuch { what: "sides".into(), found, limit: limits::SIDES, hint });
     }
-    let mut view = View::new("run", "What was run");
+    let mut view = View::folded("run", "What was run");
     let run = &page.run;
     let kind = match run.kind {
         Kind::Simulated => "simulated",
@@ -25,7 +26,8 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
         ("wakelab", &run.version),
     ];
     let named = named.into_iter().map(|(name, value)| (name.to_string(), value.to_string()));
-    let facts: Vec<_> = named.chain(run.facts.clone()).filter(|(_, value)| !value.is_empty()).collect();
+    let known = named.chain(run.facts.clone()).filter(|(_, value)| !value.is_empty());
+    let facts = known.map(|(name, value)| (Label::new(name), value)).collect();
     view.blocks.push(Block::Facts { facts });
     if !run.command.is_empty() {
         view.text("To make this page again:");
@@ -39,8 +41,10 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
 }
 
 fn sides(page: &Page, view: &mut View) {
-    let switches = |text: &str| if text.is_empty() { "nothing".to_string() } else { text.to_string() };
-    let facts = page.sides.iter().map(|side| (side.name.clone(), switches(&side.switches))).collect();
+    let switches = |text: &str| if text.is_empty() { "nothing".to_string() } else { text.replace(',', ", ") };
+    // A side is called as it is, not as the glossary has a word of that name.
+    let label = |name: &str| Label { text: name.to_owned(), ..Label::default() };
+    let facts = page.sides.iter().map(|side| (label(&side.name), switches(&side.switches))).collect();
     view.text("What each side switches on top of the kernel's features:");
     view.blocks.push(Block::Facts { facts });
 }
@@ -66,14 +70,17 @@ fn features(page: &Page, view: &mut View, figures: &mut Vec<Figure>) {
         figure = figure.column(&side.name, &side.name, "");
     }
     let mut table = TableView { id: "features".into(), caption: "Scheduler features".into(), ..Default::default() };
-    table.columns.push(HeadView { title: "Feature".into(), class: "" });
-    table.columns.extend(page.sides.iter().map(|side| HeadView { title: side.name.clone(), class: "" }));
+    table.columns.push(HeadView::new("Feature", ""));
+    let head = |side: &crate::Side| HeadView {
+        label: Label { text: side.name.clone(), ..Label::default() },
+        ..HeadView::default()
+    };
+    table.columns.extend(page.sides.iter().map(head));
     for name in &names {
         let states: Vec<&str> = page.sides.iter().map(|side| state(side, name)).collect();
         let class = if differs(name) { "differs" } else { "" };
-        let mut row = vec![CellView { text: name.to_string(), link: None, class }];
-        row.extend(states.iter().map(|state| CellView { text: state.to_string(), link: None, class }));
-        table.rows.push(row);
+        let cell = |text: &str| CellView { text: text.to_string(), class, ..CellView::default() };
+        table.rows.push(std::iter::once(*name).chain(states.iter().copied()).map(cell).collect());
         figure.row(std::iter::once(*name).chain(states).map(serde_json::Value::from).collect::<Vec<_>>());
     }
     table.saved = true;
@@ -81,7 +88,7 @@ fn features(page: &Page, view: &mut View, figures: &mut Vec<Figure>) {
     if page.sides.len() > 1 {
         view.text(match different {
             0 => "The sides have the same features.".to_string(),
-            n => format!("The sides differ in {}, first below.", crate::text::count(n, "feature", "features")),
+            n => format!("The sides differ in {}, first below.", count(n, "feature", "features")),
         });
     }
     view.blocks.push(Block::Table { table });

@@ -1,12 +1,13 @@
 //! Search statistics and regret by load, and histograms of the cost of a search.
 
 use crate::figure::{Figure, num, opt};
-use crate::text::{count, number, with_unit};
+use crate::text::{at, count, number, with_unit};
 use crate::view::View;
 use crate::{Error, Page, limits};
 use serde::Serialize;
 
-/// A statistic by load. Its panel has a line for each side and a mark for each published value.
+/// A statistic by load. Its panel has a line for each side, which joins the loads of one case, and a mark for each
+/// published value; of one load it has the numbers.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Statistic {
     /// Its name in the patch that introduced it, such as `dom_eff`.
@@ -22,6 +23,8 @@ pub struct Statistic {
 /// A value of a statistic.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct StatPoint {
+    /// The benchmark and its case, as in [`crate::Place::case`]. Points of different cases are never joined.
+    pub case: String,
     /// The load.
     pub load: String,
     /// The name of the side; for a published value, of the side that it belongs to.
@@ -37,17 +40,27 @@ pub struct StatPoint {
 pub(crate) fn search_view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
     let about = "What select_idle_sibling() counted, as the patches that introduced these statistics define them. \
                  Dashed lines with diamonds are published values.";
-    statistics(&page.search, ("search", "Search statistics", "Search statistics over the load", about), figures)
+    let kind = if page.comparison.as_ref().is_some_and(|one| one.metrics.iter().all(without_values)) {
+        "pairs"
+    } else {
+        "statistics"
+    };
+    statistics(&page.search, ("search", "Search statistics", kind, about), figures)
+}
+
+/// Whether only differences are known of a metric, as of a published table, whose rows have no order.
+fn without_values(metric: &crate::Metric) -> bool {
+    metric.rows.iter().all(|row| !row.base.mean.is_finite())
 }
 
 pub(crate) fn regret_view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
     let about = "Each search compared with perfect knowledge of the moment at which it began, and what it cost.";
-    statistics(&page.regret, ("regret", "Regret against the oracle", "Regret over the load", about), figures)
+    statistics(&page.regret, ("regret", "Regret", "statistics", about), figures)
 }
 
 fn statistics(
     statistics: &[Statistic],
-    (id, title, chart, about): (&str, &str, &str, &str),
+    (id, title, kind, about): (&str, &str, &'static str, &str),
     figures: &mut Vec<Figure>,
 ) -> Result<Option<View>, Error> {
     if statistics.is_empty() {
@@ -55,43 +68,51 @@ fn statistics(
     }
     let mut view = View::new(id, title);
     view.text(about);
-    let mut figure = Figure::new(format!("{id}-chart"), "statistics", chart)
-        .column("statistic", "Statistic", "")
-        .column("about", "What it is", "")
-        .column("unit", "Unit", "")
-        .column("load", "Load", "")
-        .column("side", "Side", "")
-        .column("source", "From", "")
-        .column("value", "Value", "")
-        .column("low", "Lower end", "")
-        .column("high", "Upper end", "");
-    for statistic in statistics {
-        for point in &statistic.points {
-            let source = if point.published { "published" } else { "this run" };
-            let (low, high) = (point.interval.map(|i| i.0), point.interval.map(|i| i.1));
-            let texts = [&statistic.name, &statistic.about, &statistic.unit, &point.load, &point.side];
-            let mut row: Vec<serde_json::Value> = texts.into_iter().map(|text| text.as_str().into()).collect();
-            row.extend([source.into(), num(point.value), opt(low), opt(high)]);
-            figure.row(row);
-        }
-    }
+    let mut figure = statistics_figure(&format!("{id}-chart"), kind, title, statistics);
     figure.check(limits::VALUES, "show fewer loads or statistics on a page")?;
     figure.summary = summary(statistics);
     view.figure(figure, figures);
     Ok(Some(view))
 }
 
+/// The figure of statistics.
+pub(crate) fn statistics_figure(id: &str, kind: &'static str, title: &str, statistics: &[Statistic]) -> Figure {
+    let mut figure = Figure::new(id, kind, title)
+        .column("statistic", "Statistic", "")
+        .column("about", "What it is", "")
+        .column("unit", "Unit", "")
+        .column("case", "Case", "")
+        .column("load", "Load", "")
+        .column("side", "Side", "")
+        .column("source", "From", "")
+        .column("value", "Value", "")
+        .column("low", "Lower end", "")
+        .column("high", "Upper end", "")
+        .select("case", "Case");
+    for statistic in statistics {
+        for point in &statistic.points {
+            let source = if point.published { "published" } else { "this run" };
+            let (low, high) = (point.interval.map(|i| i.0), point.interval.map(|i| i.1));
+            let texts = [&statistic.name, &statistic.about, &statistic.unit, &point.case, &point.load, &point.side];
+            let mut row: Vec<serde_json::Value> = texts.into_iter().map(|text| text.as_str().into()).collect();
+            row.extend([source.into(), num(point.value), opt(low), opt(high)]);
+            figure.row(row);
+        }
+    }
+    figure
+}
+
 /// Describes the first statistics at the highest load of each side.
 fn summary(statistics: &[Statistic]) -> String {
     let one = |statistic: &Statistic| {
         let mine: Vec<&StatPoint> = statistic.points.iter().filter(|point| !point.published).collect();
-        let load = &mine.last()?.load;
+        let StatPoint { case, load, .. } = mine.last()?;
         let values: Vec<String> = mine
             .iter()
-            .filter(|point| point.load == *load)
+            .filter(|point| (&point.case, &point.load) == (case, load))
             .map(|point| format!("{} {}", point.side, with_unit(point.value, &statistic.unit)))
             .collect();
-        Some(format!("{} at load {load}: {}.", statistic.name, values.join(", ")))
+        Some(format!("{}{}: {}.", statistic.name, at(case, load), values.join(", ")))
     };
     statistics.iter().filter_map(one).take(4).collect::<Vec<_>>().join(" ")
 }
@@ -101,6 +122,8 @@ fn summary(statistics: &[Statistic]) -> String {
 pub struct SearchCost {
     /// The side's name.
     pub side: String,
+    /// The benchmark and its case, as in [`crate::Place::case`].
+    pub case: String,
     /// The load; empty if there is only one.
     pub load: String,
     /// The unit of the cost, such as `ns`.
@@ -127,6 +150,7 @@ pub(crate) fn cost_view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option
     let mut view = View::new("search-cost", "What a search costs");
     view.text("How many searches cost how much. Those that end in a fast path are counted where they are given.");
     let mut figure = Figure::new("search-cost-chart", "histogram", "Search cost")
+        .column("case", "Case", "")
         .column("load", "Load", "")
         .column("side", "Side", "")
         .column("unit", "Unit", "")
@@ -134,13 +158,14 @@ pub(crate) fn cost_view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option
         .column("to", "To", "")
         .column("searches", "Searches", "")
         .column("share_pct", "Share of the searches", "%")
+        .select("case", "Case")
         .select("load", "Load");
     let mut said = Vec::new();
     for cost in &page.search_cost {
         let all: u64 = cost.bins.iter().map(|bin| bin.searches).sum();
         for bin in &cost.bins {
             let share = 100.0 * bin.searches as f64 / all.max(1) as f64;
-            let texts = [&cost.load, &cost.side, &cost.unit].map(|text| text.as_str().into());
+            let texts = [&cost.case, &cost.load, &cost.side, &cost.unit].map(|text| text.as_str().into());
             let values = [num(bin.from), num(bin.to), bin.searches.into(), num(share)];
             figure.row(texts.into_iter().chain(values).collect::<Vec<_>>());
         }
@@ -150,10 +175,10 @@ pub(crate) fn cost_view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option
             } else {
                 format!("{} to {}", number(bin.from), number(bin.to))
             };
-            let at = if cost.load.is_empty() { String::new() } else { format!(" at load {}", cost.load) };
             said.push(format!(
-                "{}{at}: {}, most often {range} {}.",
+                "{}{}: {}, most often {range} {}.",
                 cost.side,
+                at(&cost.case, &cost.load),
                 count(all as usize, "search", "searches"),
                 cost.unit
             ));

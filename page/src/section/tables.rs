@@ -1,7 +1,8 @@
 //! Sections of paragraphs and tables, for results without a chart of their own; the notes and the assumed constants.
 
+use crate::colour;
 use crate::figure::{Figure, num};
-use crate::view::{Block, CellView, HeadView, TableView, View};
+use crate::view::{Block, CellView, HeadView, Label, TableView, View};
 use crate::{Error, Page, limits, text};
 use serde::Serialize;
 use serde_json::Value;
@@ -39,6 +40,8 @@ pub struct Column {
     pub title: String,
     /// The unit of its numbers; may be empty.
     pub unit: String,
+    /// Whether its title is a reason or a cause, which has its colour before it.
+    pub key: bool,
     /// The alignment of its cells.
     pub align: Align,
 }
@@ -60,10 +63,13 @@ pub enum Align {
 pub enum Cell {
     /// A text.
     Text(String),
-    /// A number and the number of decimals that are shown. CSV has all of them.
+    /// A number and the number of decimals that are worth showing. A column shows as many as its cells ask for at most,
+    /// and no more than two. CSV has all of them.
     Number(f64, u8),
     /// A text that links to an anchor of the page, which is named without `#`.
     Link(String, String),
+    /// A reason or a cause, which has its colour before it.
+    Key(String),
     /// Nothing.
     Empty,
 }
@@ -96,15 +102,18 @@ pub(crate) fn add(table: &Table, view: &mut View, figures: &mut Vec<Figure>) -> 
     }
     let mut figure = Figure::new(table.id.clone(), "table", table.caption.clone());
     let mut shown = TableView { id: table.id.clone(), caption: table.caption.clone(), ..Default::default() };
-    (shown.saved, shown.cards) = (true, width > 3);
-    for Column { title, unit, align } in &table.columns {
+    shown.saved = true;
+    for Column { title, unit, align, key } in &table.columns {
         figure = figure.column(title, title, unit);
-        let title = if unit.is_empty() { title.clone() } else { format!("{title} ({unit})") };
-        shown.columns.push(HeadView { title, class: class(*align) });
+        let label = if *key { Label::key(title.clone()) } else { Label::new(title.clone()) };
+        shown.columns.push(HeadView { label, unit: unit.clone(), class: class(*align) });
     }
+    let precisions: Vec<usize> = (0..width).map(|at| precision(table.rows.iter().map(|row| &row[at]))).collect();
     for row in &table.rows {
         figure.row(row.iter().map(value).collect::<Vec<_>>());
-        shown.rows.push(row.iter().zip(&table.columns).map(|(cell, column)| cell_view(cell, column.align)).collect());
+        let columns = table.columns.iter().zip(&precisions);
+        let cells = row.iter().zip(columns).map(|(cell, (column, decimals))| cell_view(cell, column.align, *decimals));
+        shown.rows.push(cells.collect());
     }
     view.blocks.push(Block::Table { table: shown });
     figures.push(figure);
@@ -115,43 +124,53 @@ fn class(align: Align) -> &'static str {
     if align == Align::Right { "num" } else { "" }
 }
 
+/// The decimals of the numbers of a column.
+fn precision<'a>(cells: impl Iterator<Item = &'a Cell>) -> usize {
+    let of = |cell: &Cell| if let Cell::Number(_, decimals) = cell { usize::from(*decimals) } else { 0 };
+    cells.map(of).max().unwrap_or(0).min(2)
+}
+
 fn value(cell: &Cell) -> Value {
     match cell {
-        Cell::Text(text) | Cell::Link(text, _) => text.as_str().into(),
+        Cell::Text(text) | Cell::Link(text, _) | Cell::Key(text) => text.as_str().into(),
         Cell::Number(number, _) => num(*number),
         Cell::Empty => Value::Null,
     }
 }
 
-fn cell_view(cell: &Cell, align: Align) -> CellView {
+fn cell_view(cell: &Cell, align: Align, decimals: usize) -> CellView {
     let (text, link) = match cell {
-        Cell::Text(text) => (text.clone(), None),
-        Cell::Number(number, decimals) if number.is_finite() => {
-            (text::grouped(&format!("{number:.*}", usize::from(*decimals))), None)
-        }
-        Cell::Number(..) => ("n/a".into(), None),
+        Cell::Text(text) | Cell::Key(text) => (text.clone(), None),
+        Cell::Number(number, _) => (text::fixed(*number, decimals), None),
         Cell::Link(text, to) => (text.clone(), Some(text::anchor(to))),
         Cell::Empty => (String::new(), None),
     };
-    CellView { text, link, class: class(align) }
+    // A sentence needs more room than a number.
+    let class = if text.chars().count() > LONG { "long" } else { class(align) };
+    let key = if let Cell::Key(name) = cell { colour::key(name).map(colour::Key::property) } else { None };
+    CellView { text, link, class, key }
 }
 
-pub(crate) fn notes(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
-    if page.notes.is_empty() && page.assumed.is_empty() {
+/// Texts of more characters go over several lines.
+const LONG: usize = 40;
+
+pub(crate) fn notes(page: &Page) -> Option<View> {
+    let mut view = View::new("notes", "Notes");
+    page.notes.iter().for_each(|note| view.text(note.clone()));
+    (!page.notes.is_empty()).then_some(view)
+}
+
+pub(crate) fn assumed(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
+    if page.assumed.is_empty() {
         return Ok(None);
     }
-    let mut view = View::new("notes", "Notes and assumed constants");
-    for note in &page.notes {
-        view.text(note.clone());
-    }
-    if !page.assumed.is_empty() {
-        let column = |title: &str| Column { title: title.into(), unit: String::new(), align: Align::Left };
-        let columns = ["Of", "Constant", "Value", "Range", "Why"].map(column).to_vec();
-        let row =
-            |a: &crate::Assumed| [&a.of, &a.name, &a.value, &a.range, &a.why].map(|t| Cell::Text(t.clone())).to_vec();
-        let rows = page.assumed.iter().map(row).collect();
-        let caption = "Constants that no source gives".into();
-        add(&Table { id: "assumed".into(), caption, columns, rows }, &mut view, figures)?;
-    }
+    let title = format!("Assumed: {}", text::count(page.assumed.len(), "constant", "constants"));
+    let mut view = View::folded("constants", title);
+    let column = |title: &str| Column { title: title.into(), ..Column::default() };
+    let columns = ["Of", "Constant", "Value", "Range", "Why"].map(column).to_vec();
+    let row = |a: &crate::Assumed| [&a.of, &a.name, &a.value, &a.range, &a.why].map(|t| Cell::Text(t.clone())).to_vec();
+    let rows = page.assumed.iter().map(row).collect();
+    let caption = "Constants that no source gives".into();
+    add(&Table { id: "assumed".into(), caption, columns, rows }, &mut view, figures)?;
     Ok(Some(view))
 }

@@ -60,7 +60,7 @@ pub(crate) fn view(page: &Page) -> Result<Option<View>, Error> {
         let cores = llcs.entry((place.node, place.die, place.llc)).or_default();
         cores.entry(place.core).or_default().push(*place);
     }
-    let mut view = View::new("machine", format!("The machine: {}", machine.name));
+    let mut view = View::folded("machine", format!("The machine: {}", machine.name));
     view.text(machine.description.clone());
     view.text(words(machine, &tree));
     view.blocks.push(Block::Html { html: draw(&tree, found) });

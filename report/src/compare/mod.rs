@@ -16,7 +16,7 @@ use differences::differences;
 pub use json::json;
 pub use lkml::lkml;
 
-pub(crate) use table::states_text;
+pub(crate) use table::state_name;
 pub use table::table;
 pub(crate) use trust::{conditions, depends, verdict_name};
 pub use trust::{control, control_json, sensitivity, sensitivity_json};

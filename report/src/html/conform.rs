@@ -2,10 +2,10 @@
 
 use super::Read;
 use super::wakeups::{all_reasons, reasons, row_name, told};
-use super::{TEXT, n, share, table, text};
+use super::{TEXT, key, n, share, table, text};
 use crate::numbers::{count, thousands};
 use std::collections::{BTreeMap, BTreeSet};
-use wakelab_page::{Cell, Error, Page, Section, Side, Table, limits, render};
+use wakelab_page::{Cell, Error, Page, Place, Section, Side, Table, limits, render};
 use wakelab_sched::select::Reason;
 use wakelab_study::Decider;
 use wakelab_study::conform::{Agreement, Conformance, Search};
@@ -54,7 +54,7 @@ fn by_reason(page: &mut Page, found: &Conformance) {
     let met = all_reasons(by_kernel.values());
     for (kernel, counts) in by_kernel.iter().take(limits::SIDES) {
         page.sides.push(Side { name: (*kernel).to_owned(), ..Side::default() });
-        page.reasons.extend(reasons(kernel, "", counts, &met));
+        page.reasons.extend(reasons(kernel, &Place::default(), counts, &met));
     }
 }
 
@@ -71,7 +71,7 @@ fn agreement(found: &Conformance, total: &Agreement) -> Section {
     ];
     let row = |kernel: &str, reason: &str, of: &Agreement| {
         let counts = [of.rows, of.agree, of.cpu, of.recent_used_cpu, of.wakee_flips].map(n);
-        let mut row = vec![text(kernel), text(reason)];
+        let mut row = vec![text(kernel), key(reason)];
         row.extend(counts);
         row.push(share(of.prev, of.rows));
         row
@@ -93,7 +93,7 @@ fn moved(found: &Conformance) -> Section {
     let columns = [("As recorded", TEXT), ("Then", TEXT), ("Decisions", ""), ("Other CPU", "")];
     let changed = found.moved.iter().filter(|((from, to), moved)| from != to || moved.other_cpu > 0);
     let row = |((from, to), moved): (&(Reason, Reason), &wakelab_study::conform::Moved)| {
-        vec![text(from.name()), text(to.name()), n(moved.rows), n(moved.other_cpu)]
+        vec![key(from.name()), key(to.name()), n(moved.rows), n(moved.other_cpu)]
     };
     let rows = changed.map(row).collect();
     Section {

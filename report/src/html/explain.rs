@@ -5,7 +5,7 @@ use super::wakeups::{all_reasons, reasons, row_name, told};
 use super::{TEXT, n, table, text};
 use crate::numbers::{count, thousands};
 use std::collections::{BTreeMap, BTreeSet};
-use wakelab_page::{Error, Explained as Told, Section, Side, limits, render};
+use wakelab_page::{Error, Explained as Told, Place, Section, Side, limits, render};
 use wakelab_sched::select::Reason;
 use wakelab_study::SourceKinds;
 use wakelab_study::explain::Explained;
@@ -84,7 +84,7 @@ impl Explanations {
         };
         let mut page = read.page(format!("{all} explained"), lead, self.kinds);
         let met = all_reasons(std::iter::once(&self.reasons));
-        page.reasons.extend(reasons("explained", "", &self.reasons, &met));
+        page.reasons.extend(reasons("explained", &Place::default(), &self.reasons, &met));
         page.sides.push(Side { name: "explained".to_owned(), ..Side::default() });
         page.explained = self.told;
         if self.all == 0 {
@@ -112,7 +112,8 @@ pub fn summary(summary: &Summary, read: &Read<'_>) -> Result<String, Error> {
     let kernels: Vec<&str> = kernels.into_iter().take(limits::SIDES).collect();
     page.sides = kernels.iter().map(|name| Side { name: (*name).to_owned(), ..Side::default() }).collect();
     for ((load, kernel), counts) in by_load.iter().filter(|((_, kernel), _)| kernels.contains(kernel)) {
-        page.reasons.extend(reasons(kernel, load, counts, &met));
+        let place = Place { case: String::new(), load: (*load).to_owned() };
+        page.reasons.extend(reasons(kernel, &place, counts, &met));
     }
     page.sections.push(groups(summary, &met));
     page.notes
@@ -128,11 +129,10 @@ fn groups(summary: &Summary, met: &[Reason]) -> Section {
         row.extend(met.iter().map(|reason| n(counts.get(reason).copied().unwrap_or(0))));
         row
     };
-    let meaning = |reason: &Reason| format!("{}: {}.", reason.name(), crate::explain::reason_meaning(*reason));
     Section {
         id: "groups".to_owned(),
         title: "By kernel, load and kind of wake-up".to_owned(),
-        paragraphs: met.iter().map(meaning).collect(),
+        paragraphs: Vec::new(),
         tables: vec![table("groups-table", "Wake-ups by reason", &columns, summary.groups.iter().map(row).collect())],
     }
 }

@@ -27,7 +27,7 @@ use machine::recorded;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use wakelab_events::{ReadError, TopoFile};
-use wakelab_page::{Align, Cell, Column, Kind, Page, Run, Table, limits};
+use wakelab_page::{Align, Cell, Column, Kind, Page, Run, Table, colour, limits};
 use wakelab_study::SourceKinds;
 
 /// So many names are written out.
@@ -94,6 +94,7 @@ fn table(id: &str, caption: &str, columns: &[(&str, &str)], rows: Vec<Vec<Cell>>
         title: (*title).to_owned(),
         unit: if *unit == TEXT { String::new() } else { (*unit).to_owned() },
         align: if *unit == TEXT { Align::Left } else { Align::Right },
+        key: colour::key(title).is_some(),
     };
     Table { id: id.to_owned(), caption: caption.to_owned(), columns: columns.iter().map(column).collect(), rows }
 }
@@ -119,4 +120,84 @@ fn share(part: u64, whole: u64) -> Cell {
 /// A text.
 fn text(text: impl Into<String>) -> Cell {
     Cell::Text(text.into())
+}
+
+/// A reason or a cause, with its colour.
+fn key(name: &str) -> Cell {
+    Cell::Key(name.to_owned())
+}
+
+/// Above this many characters a side is called by its first switch alone.
+const LONGEST_NAME: usize = 28;
+
+/// What two sides are called: the switches in which they differ, and where those are many the first of them with their
+/// number. A side without any is the kernel's own setting.
+fn side_names(base: &str, with: &str) -> [String; 2] {
+    let (of_base, of_with) = (switches(base), switches(with));
+    let name = |mine: &[&str], other: &[&str]| {
+        let own: Vec<&str> = mine.iter().filter(|one| !other.contains(one)).copied().collect();
+        match &own[..] {
+            [] if mine.is_empty() => "kernel\u{2019}s own".to_owned(),
+            [] => short_name(mine),
+            own => short_name(own),
+        }
+    };
+    let names = [name(&of_base, &of_with), name(&of_with, &of_base)];
+    match &names {
+        [one, other] if one == other => [format!("{one}, base"), format!("{one}, other")],
+        _ => names,
+    }
+}
+
+/// The switches of a side as it was written.
+fn switches(side: &str) -> Vec<&str> {
+    side.split(',').map(str::trim).filter(|one| !one.is_empty()).collect()
+}
+
+fn short_name(switches: &[&str]) -> String {
+    let all = switches.join(", ");
+    match switches {
+        [first, rest @ ..] if all.chars().count() > LONGEST_NAME && !rest.is_empty() => {
+            format!("{first} and {} more", rest.len())
+        }
+        _ => all,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wakelab_page::colour::{CAUSES, Family, REASONS};
+    use wakelab_sched::select::Reason;
+    use wakelab_study::waits::Cause;
+
+    #[test]
+    fn sides_are_called_by_what_they_differ_in() {
+        assert_eq!(side_names("SIS_PROP", "SIS_UTIL"), ["SIS_PROP", "SIS_UTIL"]);
+        assert_eq!(side_names("", "NO_SIS_UTIL"), ["kernel\u{2019}s own", "NO_SIS_UTIL"]);
+        assert_eq!(
+            side_names("governor=schedutil,max_freq=1C", "governor=performance,max_freq=1C"),
+            ["governor=schedutil", "governor=performance"]
+        );
+        assert_eq!(side_names("A", "A,B"), ["A", "B"]);
+        let long = "NO_RUNNABLE_BOOST,UTIL_EST_FASTER,NO_UTIL_EST_FASTER_LB";
+        assert_eq!(side_names("NO_RUNNABLE_BOOST", long)[1], "UTIL_EST_FASTER and 1 more");
+        assert_eq!(side_names("A", "A"), ["A, base", "A, other"]);
+    }
+
+    #[test]
+    fn every_reason_has_a_colour_of_its_family() {
+        for reason in Reason::ALL {
+            let key = REASONS.iter().find(|key| key.name == reason.name());
+            let key = key.unwrap_or_else(|| panic!("{reason} has no colour"));
+            assert_eq!(key.family == Family::FallBack, reason.is_failed_search(), "{reason}");
+        }
+        assert_eq!(REASONS.len(), Reason::ALL.len());
+    }
+
+    #[test]
+    fn every_cause_has_a_colour() {
+        let names = |cause: Cause| CAUSES.iter().any(|key| key.name == cause.name());
+        assert!(Cause::ALL.into_iter().all(names) && CAUSES.len() == Cause::ALL.len());
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use wakelab_measure::{State, StateChange};
-use wakelab_page::{Flip, Heat, LlcPoint, LlcSeries, Migrations, Page, Series, Shape, Timeline, limits};
+use wakelab_page::{Flip, Heat, LlcPoint, LlcSeries, Migrations, Page, Place, Series, Shape, Timeline, limits};
 use wakelab_study::picture::{CpuState, OverTime};
 
 /// So many packages have a line in the charts of frequencies and of power.
@@ -26,8 +26,8 @@ pub(super) fn add_charts(page: &mut Page, run: &SideOverTime<'_>) {
     if let Some(heat) = &run.over_time.heat
         && page.heat.len() < limits::HEATS
     {
-        let start_ms = heat.start_ms - run.zero_ns as f64 / 1e6;
-        page.heat.push(Heat { side: run.side.to_owned(), start_ms, ..heat.clone() });
+        let [start_ms, end_ms] = [heat.start_ms, heat.end_ms].map(|ms| ms - run.zero_ns as f64 / 1e6);
+        page.heat.push(Heat { side: run.side.to_owned(), start_ms, end_ms, ..heat.clone() });
     }
     page.llcs.extend(caches(run));
     let frequency = || Timeline {
@@ -100,8 +100,8 @@ fn caches(run: &SideOverTime<'_>) -> Vec<LlcSeries> {
     let flip = |change: &StateChange| Flip {
         at_ms: ms(run, change.at_ns),
         what: match change.state {
-            State::Migrating => "from stacked to migrating".to_owned(),
-            State::Stacked => "from migrating to stacked".to_owned(),
+            State::Migrating => "to migrating".to_owned(),
+            State::Stacked => "to stacked".to_owned(),
         },
     };
     let flips: Vec<Flip> = run.changes.iter().map(flip).collect();
@@ -128,7 +128,7 @@ fn state_name(state: CpuState, names: &[String]) -> String {
 }
 
 /// From cache to cache; `None` where there is one only, or more than a matrix takes.
-pub(super) fn migrations(side: &str, load: &str, over_time: &OverTime) -> Option<Migrations> {
+pub(super) fn migrations(side: &str, Place { case, load }: &Place, over_time: &OverTime) -> Option<Migrations> {
     let llcs = &over_time.llcs;
     if over_time.moved.is_empty() || llcs.len() < 2 || llcs.len() > limits::MATRIX_LLCS {
         return None;
@@ -136,7 +136,8 @@ pub(super) fn migrations(side: &str, load: &str, over_time: &OverTime) -> Option
     let cell = |from: u32, to: u32| over_time.moved.get(&(from, to)).copied().unwrap_or(0);
     Some(Migrations {
         side: side.to_owned(),
-        load: load.to_owned(),
+        case: case.clone(),
+        load: load.clone(),
         llcs: llcs.iter().map(u32::to_string).collect(),
         wakeups: llcs.iter().map(|&from| llcs.iter().map(|&to| cell(from, to)).collect()).collect(),
     })

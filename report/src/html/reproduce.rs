@@ -4,14 +4,15 @@ use super::{TEXT, opt, table, text};
 use crate::VERSION;
 use crate::reproduce::{beside_line, classes, effort, excluded, facts, missed, name};
 use wakelab_page::{
-    Cell, Comparison, Error, Estimate, Kind, Metric, MetricRow, Page, Run, Section, Side, StatPoint, Statistic, Table,
-    Verdict, render,
+    Cell, Comparison, Error, Estimate, Kind, Metric, MetricRow, Page, Place, Run, Section, Side, StatPoint, Statistic,
+    Table, Verdict, render,
 };
 use wakelab_study::compare::SearchRates;
 use wakelab_study::reproduce::{Class, Scoreboard, Scored, ScoredTable, Summary};
 
-const BASE: &str = "base";
-const WITH: &str = "with";
+/// What the sides are called: each table has its own, which its notes name.
+const BASE: &str = "before";
+const WITH: &str = "with the change";
 
 /// The page; `command` makes it again.
 ///
@@ -20,9 +21,11 @@ const WITH: &str = "with";
 pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
     let mut page = Page {
         title: "Published tables, simulated".to_owned(),
-        lead: "Diamonds and columns named \u{201c}published\u{201d} are of the postings; all else is simulated, not \
-            measured."
-            .to_owned(),
+        lead: format!(
+            "{} Diamonds and columns named \u{201c}published\u{201d} are of the postings; all else is simulated, not \
+             measured.",
+            score(&board.of_all)
+        ),
         run: Run {
             command: command.to_owned(),
             version: VERSION.to_owned(),
@@ -32,15 +35,10 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
             ..Run::default()
         },
         sides: [BASE, WITH]
-            .map(|name| Side {
-                name: name.to_owned(),
-                switches: "as each table \
-            says"
-                    .to_owned(),
-                features: Vec::new(),
-            })
+            .map(|name| Side { name: name.to_owned(), switches: "as each table says".to_owned(), features: Vec::new() })
             .to_vec(),
-        search: board.tables.iter().flat_map(search).collect(),
+        focus: missed(board).first().map(|(table, _)| Place { case: (*table).to_owned(), load: String::new() }),
+        search: search(board),
         sections: of_all(board).into_iter().chain(misses(board)).chain(board.tables.iter().map(section)).collect(),
         assumed: board.assumed.iter().map(super::comparison::assumed).collect(),
         ..Page::default()
@@ -72,7 +70,7 @@ fn metrics(table: &ScoredTable) -> Vec<Metric> {
         let Some(simulated) = row.simulated_compare_pct else { continue };
         let name = benchmark(row);
         let at = metrics.iter().position(|metric| metric.name == name).unwrap_or_else(|| {
-            metrics.push(Metric { name, ..Metric::default() });
+            metrics.push(Metric { name, case: table.name.clone(), ..Metric::default() });
             metrics.len() - 1
         });
         metrics[at].rows.push(difference(row, simulated));
@@ -87,6 +85,7 @@ fn difference(row: &Scored, simulated: f64) -> MetricRow {
         base: unknown,
         with: unknown,
         better_pct: Estimate { mean: simulated, interval: None },
+        noise_pct: Some(row.noise_pct),
         p: None,
         repeats: 0,
         verdict: match Class::of(simulated, row.noise_pct) {
@@ -101,20 +100,21 @@ fn difference(row: &Scored, simulated: f64) -> MetricRow {
 /// One of the published rates.
 type Rate = fn(&SearchRates) -> f64;
 
-const RATES: [(&str, Rate); 4] = [
-    ("se_eff", |rates| rates.se_eff_pct),
-    ("dom_eff", |rates| rates.dom_eff_pct),
-    ("fast_rate", |rates| rates.fast_rate_pct),
-    ("success_rate", |rates| rates.success_rate_pct),
+const RATES: [(&str, &str, Rate); 4] = [
+    ("se_eff", "searches that found a CPU, by look", |rates| rates.se_eff_pct),
+    ("dom_eff", "domain searches that found a CPU, by look", |rates| rates.dom_eff_pct),
+    ("fast_rate", "searches that a fast path ended", |rates| rates.fast_rate_pct),
+    ("success_rate", "searches that found a CPU", |rates| rates.success_rate_pct),
 ];
 
 /// Simulated and published rates of the base side.
-fn search(table: &ScoredTable) -> Vec<Statistic> {
-    let statistic = |(rate_name, rate): (&str, Rate)| {
+fn search(board: &Scoreboard) -> Vec<Statistic> {
+    let of = |table: &ScoredTable, rate: Rate| {
         let mut points = Vec::new();
         for row in table.rows.iter().filter(|row| row.published_search.is_some()) {
             for (rates, published) in [(row.simulated_search, false), (row.published_search, true)] {
                 let point = |rates| StatPoint {
+                    case: table.name.clone(),
                     load: name(row),
                     side: BASE.to_owned(),
                     value: rate(&rates),
@@ -124,10 +124,16 @@ fn search(table: &ScoredTable) -> Vec<Statistic> {
                 points.extend(rates.map(point));
             }
         }
-        Statistic { name: rate_name.to_owned(), about: table.name.clone(), unit: "%".to_owned(), points }
+        let simulated = points.iter().any(|point| !point.published);
+        if simulated { points } else { Vec::new() }
     };
-    let all = RATES.into_iter().map(statistic);
-    all.filter(|statistic| statistic.points.iter().any(|point| !point.published)).collect()
+    let statistic = |(name, about, rate): (&str, &str, Rate)| Statistic {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        unit: "%".to_owned(),
+        points: board.tables.iter().flat_map(|table| of(table, rate)).collect(),
+    };
+    RATES.into_iter().map(statistic).filter(|statistic| !statistic.points.is_empty()).collect()
 }
 
 /// The score of several tables together.
@@ -175,12 +181,6 @@ fn told(one: &ScoredTable) -> impl Iterator<Item = &Scored> {
     one.rows.iter().filter(|row| row.excluded.is_none()).filter(has)
 }
 
-/// Decimals that show three digits: benchmarks count in units that are far apart.
-fn digits(number: Option<f64>) -> u8 {
-    let above = number.filter(|number| *number != 0.0).map_or(0.0, |number| number.abs().log10().floor());
-    (2.0 - above).clamp(0.0, 12.0) as u8
-}
-
 fn differences(id: &str, one: &ScoredTable) -> Table {
     let mut columns: Vec<(String, &str)> = [
         ("Row", TEXT),
@@ -193,15 +193,15 @@ fn differences(id: &str, one: &ScoredTable) -> Table {
     ]
     .map(|(title, unit)| (title.to_owned(), unit))
     .to_vec();
-    for name in RATES.map(|(name, _)| name).into_iter().chain(["rq lock"]) {
+    for name in RATES.map(|(name, ..)| name).into_iter().chain(["rq lock"]) {
         columns.extend([(format!("{name}, published"), "%"), (format!("{name}, simulated"), "%")]);
     }
     let row = |row: &Scored| {
         let mut cells = vec![text(name(row)), opt(row.published_compare_pct, 2), opt(row.simulated_compare_pct, 2)];
         cells.push(opt(row.published_compare_pct.map(|_| row.noise_pct), 1));
         cells.extend(classes(row).map(|class| text(class.map_or("", Class::name))));
-        cells.push(opt(row.simulated_baseline, digits(row.simulated_baseline)));
-        for (_, rate) in RATES {
+        cells.push(opt(row.simulated_baseline, 2));
+        for (.., rate) in RATES {
             cells.extend([row.published_search, row.simulated_search].map(|of| opt(of.map(|of| rate(&of)), 2)));
         }
         cells.extend([row.published_rq_lock_pct, row.simulated_rq_lock_pct].map(|pct| opt(pct, 2)));
@@ -218,8 +218,9 @@ fn differences(id: &str, one: &ScoredTable) -> Table {
 
 /// Numbers that are no differences.
 fn beside(id: &str, one: &ScoredTable) -> Table {
+    let published = |side: &str| format!("{side}, published");
     let columns =
-        [("Row", TEXT), ("What", TEXT), ("base, published", ""), ("base", ""), ("with, published", ""), ("with", "")];
+        [("Row", TEXT), ("What", TEXT), (&published(BASE), ""), (BASE, ""), (&published(WITH), ""), (WITH, "")];
     let row = |row: &Scored| {
         let [name, what, ..] = beside_line(row)?;
         let beside = row.side_by_side.as_ref()?;

@@ -7,7 +7,7 @@ use crate::numbers::thousands;
 use crate::stats::{by_title, notes, sorted};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_measure::SearchStats;
-use wakelab_page::{Cell, Error, Page, Section, Side, StatPoint, Statistic, Table, limits, render};
+use wakelab_page::{Cell, Error, Page, Place, Section, Side, StatPoint, Statistic, Table, limits, render};
 use wakelab_study::SourceKinds;
 use wakelab_study::picture::ExplainedWakeup;
 use wakelab_study::stats::{Breakdown, Key, Run, RunTally, SEARCHED_FOR_EXAMPLES, Stats, Tally};
@@ -37,11 +37,12 @@ pub fn stats(stats: &Stats, chosen: &[ExplainedWakeup], top: usize, read: &Read<
     sides(&mut page, stats, &named);
     let met = all_reasons(stats.values().map(|tally| &tally.all.reasons));
     for ((side, load), tally) in named.iter().zip(stats.values()) {
-        page.latencies.extend(latency(side, load, "", &tally.all.waits.latency()));
-        part_latencies(&mut page, (side, load), tally, top);
-        page.reasons.extend(reasons(side, load, &tally.all.reasons, &met));
+        let place = Place { case: String::new(), load: load.clone() };
+        page.latencies.extend(latency(side, &place, "", &tally.all.waits.latency()));
+        part_latencies(&mut page, (side, &place), tally, top);
+        page.reasons.extend(reasons(side, &place, &tally.all.reasons, &met));
         let over_time = tally.charts.as_ref().map(|drawn| &drawn.over_time);
-        page.migrations.extend(over_time.and_then(|over_time| migrations(side, load, over_time)));
+        page.migrations.extend(over_time.and_then(|over_time| migrations(side, &place, over_time)));
     }
     // Of many runs a line would join what has no order.
     if stats.len() <= limits::SIDES {
@@ -117,7 +118,7 @@ fn search(stats: &Stats, named: &[(String, String)]) -> Vec<Statistic> {
         let point = |((side, load), tally): (&(String, String), &RunTally)| {
             let load = if load.is_empty() { "all".to_owned() } else { load.clone() };
             let value = rate(&tally.all.search)?;
-            Some(StatPoint { load, side: side.clone(), value, interval: None, published: false })
+            Some(StatPoint { case: String::new(), load, side: side.clone(), value, interval: None, published: false })
         };
         Statistic {
             name: (*name).to_owned(),
@@ -192,11 +193,11 @@ fn wakeups(stats: &Stats, named: &[(String, String)]) -> Table {
 const WAITS: usize = 5;
 
 /// Percentiles of the parts that were woken most.
-fn part_latencies(page: &mut Page, (side, load): (&str, &str), tally: &RunTally, top: usize) {
+fn part_latencies(page: &mut Page, (side, place): (&str, &Place), tally: &RunTally, top: usize) {
     for parts in &tally.breakdowns {
         for (key, tally) in sorted(parts).into_iter().take(top.min(WAITS)) {
             let tasks = format!("{} {key}", parts.by.name());
-            page.latencies.extend(latency(side, load, &tasks, &tally.waits.latency()));
+            page.latencies.extend(latency(side, place, &tasks, &tally.waits.latency()));
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The page of why tasks waited.
 
 use super::wakeups::latency;
-use super::{Read, TEXT, n, names, share, table, text};
+use super::{Read, TEXT, key, n, names, share, table, text};
 use crate::numbers::{count, duration};
 use crate::stats::title;
 use crate::waits::{
     BEHIND_TITLES, By, PARTS, Shown, behind_times, by_title, headline, met, notes, part_name, sorted, story, wait_title,
 };
-use wakelab_page::{CauseSum, Causes, Cell, Error, Explained, Page, Section, Side, Table, limits, render};
+use wakelab_page::{CauseSum, Causes, Cell, Error, Explained, Page, Place, Section, Side, Table, limits, render};
 use wakelab_study::SourceKinds;
 use wakelab_study::waits::{ByCause, Cause, Parts, RunWaits, RunsWaits, Sum};
 
@@ -47,12 +47,18 @@ pub fn waits(runs: &RunsWaits, shown: Shown, read: &Read<'_>) -> Result<String, 
 fn add(page: &mut Page, number: usize, side: &str, waits: &RunWaits, shown: Shown) {
     if page.sides.len() < limits::SIDES {
         page.sides.push(Side { name: side.to_owned(), ..Side::default() });
-        page.latencies.extend(latency(side, "", "after a wake-up", &waits.sums.wakeups.latency()));
-        page.latencies.extend(latency(side, "", "after a preemption", &waits.sums.preemptions.latency()));
+        page.latencies.extend(latency(side, &Place::default(), "after a wake-up", &waits.sums.wakeups.latency()));
+        page.latencies.extend(latency(
+            side,
+            &Place::default(),
+            "after a preemption",
+            &waits.sums.preemptions.latency(),
+        ));
         let long = &waits.sums.causes;
         let sum = |cause: Cause| {
             let Sum { n, ns, .. } = long.of(cause);
-            CauseSum { cause: cause.name().to_owned(), waits: n, ms: ns as f64 / 1e6 }
+            let (cause, meaning) = (cause.name().to_owned(), cause.meaning().to_owned());
+            CauseSum { cause, meaning, waits: n, ms: ns as f64 / 1e6 }
         };
         if long.total().n > 0 {
             let sums = Cause::ALL.into_iter().map(sum).collect();
@@ -80,7 +86,9 @@ fn add(page: &mut Page, number: usize, side: &str, waits: &RunWaits, shown: Show
         page.explained.push(Explained {
             title: wait_title(&slow.wait),
             why: format!("{}: {}.", slow.wait.cause.name(), slow.wait.cause.meaning()),
+            key: slow.wait.cause.name().to_owned(),
             text: told,
+            looked: None,
         });
     }
     page.notes.extend(notes(waits, shown).lines().filter(|line| !line.is_empty()).map(str::to_owned));
@@ -97,7 +105,7 @@ fn causes(id: &str, side: &str, causes: &ByCause) -> Table {
     let row = |cause: Cause| {
         let sum = causes.of(cause);
         let numbers = [n(sum.n), ms(sum.ns), share(sum.ns, total.ns), ms(sum.max_ns)];
-        [text(cause.name())].into_iter().chain(numbers).chain([text(cause.meaning())]).collect()
+        [key(cause.name())].into_iter().chain(numbers).chain([text(cause.meaning())]).collect()
     };
     table(id, &format!("{side}: long waits by cause"), &columns, met(causes).map(row).collect())
 }

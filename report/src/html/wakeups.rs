@@ -1,14 +1,20 @@
 //! Wake-ups of one side: how long wakees waited, why they landed where they did, and some of them explained.
 
+use super::machine::recorded;
 use crate::explain::{reason_meaning, story};
 use crate::numbers::thousands;
 use std::collections::BTreeMap;
-use wakelab_page::{Explained, Latency, Percentile, ReasonCount, Reasons};
-use wakelab_sched::select::Reason;
+use wakelab_page::{Explained, Latency, Looked, Percentile, Place, ReasonCount, Reasons};
+use wakelab_sched::select::{Event, Reason};
 use wakelab_study::picture::{ExplainedWakeup, WhyExplained};
 
 /// `None` where no wait was measured.
-pub(super) fn latency(side: &str, load: &str, tasks: &str, waits: &wakelab_measure::Latency) -> Option<Latency> {
+pub(super) fn latency(
+    side: &str,
+    Place { case, load }: &Place,
+    tasks: &str,
+    waits: &wakelab_measure::Latency,
+) -> Option<Latency> {
     let values = [
         (50.0, waits.p50),
         (75.0, waits.p75),
@@ -20,17 +26,24 @@ pub(super) fn latency(side: &str, load: &str, tasks: &str, waits: &wakelab_measu
         (100.0, waits.max),
     ];
     let percentiles = values.map(|(percent, ns)| Percentile { percent, us: ns as f64 / 1e3 }).to_vec();
-    let (side, load, tasks) = (side.to_owned(), load.to_owned(), tasks.to_owned());
-    (waits.n > 0).then_some(Latency { side, load, tasks, percentiles })
+    let (side, case, load, tasks) = (side.to_owned(), case.clone(), load.clone(), tasks.to_owned());
+    (waits.n > 0).then_some(Latency { side, case, load, tasks, percentiles })
 }
 
 /// `None` where no reason is known. `all` are those that some side has: they are stacked in the same order everywhere.
-pub(super) fn reasons(side: &str, load: &str, counts: &BTreeMap<Reason, u64>, all: &[Reason]) -> Option<Reasons> {
+pub(super) fn reasons(
+    side: &str,
+    Place { case, load }: &Place,
+    counts: &BTreeMap<Reason, u64>,
+    all: &[Reason],
+) -> Option<Reasons> {
     let count = |&reason: &Reason| ReasonCount {
         reason: reason.name().to_owned(),
+        meaning: reason_meaning(reason).to_owned(),
         wakeups: counts.get(&reason).copied().unwrap_or(0),
     };
-    let counted = Reasons { side: side.to_owned(), load: load.to_owned(), counts: all.iter().map(count).collect() };
+    let (side, case, load) = (side.to_owned(), case.clone(), load.clone());
+    let counted = Reasons { side, case, load, counts: all.iter().map(count).collect() };
     (!counts.is_empty()).then_some(counted)
 }
 
@@ -55,7 +68,30 @@ pub(super) fn told(of: &str, why: String, explained: &wakelab_study::explain::Ex
     let at = format!("{}.{:06} s", row.t_ns / 1_000_000_000, row.t_ns % 1_000_000_000 / 1000);
     let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
     let title = format!("{of}{}/{} at {at}", row.wakee.comm, row.wakee.pid);
-    Explained { title, why, text: story(explained).trim_end().to_owned() }
+    Explained {
+        title,
+        why,
+        key: explained.decision.reason.name().to_owned(),
+        text: story(explained).trim_end().to_owned(),
+        looked: Some(looked(explained)),
+    }
+}
+
+/// What is drawn of it on the machine.
+fn looked(explained: &wakelab_study::explain::Explained<'_>) -> Looked {
+    let (row, decision) = (explained.row, &explained.decision);
+    let look = |event: &Event| match event {
+        Event::Probe(probe) => Some(probe.cpu),
+        _ => None,
+    };
+    Looked {
+        cpus: recorded(explained.topo).cpus,
+        looks: explained.steps.iter().filter_map(look).collect(),
+        idle: row.idle_mask.iter().collect(),
+        waker: row.waker.cpu,
+        prev: row.wakee.prev_cpu,
+        chosen: decision.cpu,
+    }
 }
 
 /// The row, as `wakelab explain FILE --row N` finds it.

@@ -51,9 +51,9 @@ fn likeness(of: Option<Likeness>) -> Cell {
     text(of.map_or("", Likeness::name))
 }
 
-/// Shares have a decimal; rates and times that are large have none.
+/// Rates, times and shares stand in one column, which has one precision.
 fn number(value: Option<f64>) -> Cell {
-    opt(value, u8::from(value.is_some_and(|value| value.abs() < 1000.0)))
+    opt(value, 1)
 }
 
 fn alike(rows: &[FidelityRow]) -> Table {

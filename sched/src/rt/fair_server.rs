@@ -1,4 +1,4 @@
-//! The fair server: a deadline reservation of each CPU in which fair tasks run before realtime tasks (6.12).
+//! The fair server: a deadline reservation of each CPU in which fair tasks run before realtime tasks (since 6.12).
 //!
 //! It is deferred: from its start it waits until it has just the time left that it needs (its zero-laxity time), and
 //! what fair tasks and idle time have used meanwhile is subtracted from it. So it acts only where realtime tasks starve
@@ -8,6 +8,12 @@
 //! start ─▶ armed ──(deadline - runtime)──▶ runs ──(runtime used)──▶ throttled ──(deadline)──▶ runs ...
 //!            ▲      └ used meanwhile: a new period ┘                    └ used meanwhile: armed again
 //! ```
+//!
+//! Time that an idle CPU would have had for fair tasks counts as used. In 6.12 and 6.18 it brings the runtime down to 0
+//! at most; in 7.2 a server whose runtime the idle CPU has used up begins one new period, and is stopped when its timer
+//! expires in it, if the CPU has not run anything since ([`ServerParams::stops_idle`]).
+
+use super::deadline::{DL_SCALE, before, to_ratio};
 
 /// `struct sched_dl_entity`'s parameters of the server (debugfs `fair_server/cpuN/`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +22,9 @@ pub struct ServerParams {
     pub runtime: u64,
     /// `dl_period` and `dl_deadline`, ns.
     pub period: u64,
+    /// A server that finds its CPU idle is stopped (`dl_defer_idle`), and one that has run for longer than its period
+    /// waits for another.
+    pub stops_idle: bool,
 }
 
 /// What the caller has to do after the server's state has changed.
@@ -40,6 +49,8 @@ pub struct FairServer {
     armed: bool,
     /// `dl_defer_running`.
     running: bool,
+    /// `dl_defer_idle`.
+    idle: bool,
     /// `dl_timer`: when it expires.
     timer: Option<u64>,
 }
@@ -59,6 +70,16 @@ impl FairServer {
         self.active && !self.throttled
     }
 
+    /// `runtime`: what is left of it, ns.
+    pub fn runtime(&self) -> i64 {
+        self.runtime
+    }
+
+    /// `deadline`: it comes before deadline tasks of a later one.
+    pub fn deadline(&self) -> u64 {
+        self.deadline
+    }
+
     /// When its timer expires, ns.
     pub fn timer(&self) -> Option<u64> {
         self.timer
@@ -66,13 +87,21 @@ impl FairServer {
 
     /// `dl_server_start()`: the first fair task joins.
     pub fn start(&mut self, now: u64, params: &ServerParams) -> ServerStep {
+        self.idle = false;
         if params.runtime == 0 || self.active {
             return ServerStep::default();
         }
         self.active = true;
         // update_dl_entity()
         if self.deadline < now || self.overflows(now, params) {
-            self.new_period(now, params);
+            if self.running && self.deadline >= now {
+                // update_dl_revised_wakeup()
+                let laxity = u128::from(self.deadline - now);
+                self.runtime = ((u128::from(to_ratio(params.period, params.runtime)) * laxity) >> 20) as i64;
+            } else {
+                self.running = false;
+                self.new_period(now, params);
+            }
         } else if !self.running {
             (self.armed, self.throttled) = (true, true);
         }
@@ -85,47 +114,75 @@ impl FairServer {
     /// `dl_server_stop()`: no fair task is left when the server is picked.
     pub fn stop(&mut self) {
         (self.active, self.armed, self.throttled, self.timer) = (false, false, false, None);
+        self.idle = false;
     }
 
     /// `dl_server_update()`: fair tasks have run for `delta` ns.
     pub fn update(&mut self, now: u64, delta: u64, params: &ServerParams) -> ServerStep {
+        self.update_curr(now, delta, false, params)
+    }
+
+    /// `update_curr_dl_se()`; `idle`: the CPU was idle.
+    fn update_curr(&mut self, now: u64, delta: u64, idle: bool, params: &ServerParams) -> ServerStep {
         if !self.active || delta == 0 {
             return ServerStep::default();
         }
         self.runtime -= delta as i64;
+        self.idle &= idle;
         if self.runtime > 0 {
             return ServerStep::default();
         }
         if self.throttled {
+            if self.idle {
+                // It waits for its timer, which stops it.
+                self.runtime = 0;
+                return ServerStep::default();
+            }
             // The fair class has had its time without the server.
             self.running = false;
             self.new_period(now, params);
+            self.idle = idle;
             self.start_timer(now);
             return ServerStep::default();
         }
         self.throttled = true;
         self.start_timer(now);
         if self.timer.is_none() {
-            self.replenish(now, params);
+            // Its next period has begun already.
+            if params.stops_idle {
+                self.new_period(now, params);
+                self.start_timer(now);
+            } else {
+                self.replenish(now, params);
+            }
         }
         ServerStep { resched: true }
     }
 
-    /// `dl_server_update_idle_time()`: the CPU has been idle for `delta` ns, in which fair tasks could have run.
-    pub fn update_idle(&mut self, delta: u64) {
-        if self.runtime < 0 {
-            return;
+    /// `dl_server_update_idle()`, up to 6.18 `dl_server_update_idle_time()`: the CPU has been idle for `delta` ns, in
+    /// which fair tasks could have run.
+    pub fn update_idle(&mut self, now: u64, delta: u64, params: &ServerParams) -> ServerStep {
+        if params.stops_idle {
+            return self.update_curr(now, delta, true, params);
         }
-        self.runtime -= delta as i64;
-        if self.runtime < 0 {
-            (self.running, self.runtime) = (false, 0);
+        if self.runtime >= 0 {
+            self.runtime -= delta as i64;
+            if self.runtime < 0 {
+                (self.running, self.runtime) = (false, 0);
+            }
         }
+        ServerStep::default()
     }
 
-    /// `dl_server_timer()`, at the moment for which it was set.
+    /// `dl_server_timer()`, at the moment for which it was set. With [`ServerParams::stops_idle`] the caller has
+    /// charged what was used up to now.
     pub fn expire(&mut self, now: u64, params: &ServerParams) -> ServerStep {
         self.timer = None;
         if !self.throttled {
+            return ServerStep::default();
+        }
+        if self.idle {
+            self.stop();
             return ServerStep::default();
         }
         if self.armed {
@@ -146,11 +203,11 @@ impl FairServer {
     }
 
     /// `start_dl_timer()`: at the zero-laxity time if the server is armed, else at the next period. No timer is set for
-    /// a time that has passed.
+    /// a time that has passed; a microsecond is forgiven.
     fn start_timer(&mut self, now: u64) {
         // dl_next_period() is the deadline, because deadline and period are equal.
         let at = if self.armed { self.zero_laxity() } else { self.deadline };
-        self.timer = (at > now).then_some(at);
+        self.timer = (at + 1000 > now).then_some(at.max(now));
         if self.timer.is_none() && self.armed {
             (self.armed, self.throttled) = (false, false);
         }
@@ -166,8 +223,10 @@ impl FairServer {
 
     /// `dl_entity_overflow()`: what is left would exceed the share if it were used up to the deadline.
     fn overflows(&self, now: u64, params: &ServerParams) -> bool {
-        let left = i128::from(self.deadline) - i128::from(now);
-        left * i128::from(params.runtime) < i128::from(self.runtime) * i128::from(params.period)
+        let left = self.deadline.wrapping_sub(now) >> DL_SCALE;
+        let right = left.wrapping_mul(params.runtime >> DL_SCALE);
+        let left = (params.period >> DL_SCALE).wrapping_mul((self.runtime >> DL_SCALE) as u64);
+        before(right, left)
     }
 
     /// `replenish_dl_entity()`.

@@ -36,8 +36,9 @@ pub struct LowestRq<'a> {
     pub domains: &'a SchedDomains,
 }
 
-/// `find_lowest_rq()`. `highest_prio` is each run queue's `rt.highest_prio.curr`. `distribute` is the CPU that this CPU
-/// took last (`distribute_cpu_mask_prev`, since 5.11); `None` where the first of a domain is taken (5.10).
+/// `find_lowest_rq()`. `highest_prio` is each run queue's `rt.highest_prio.curr`, or 0 where a deadline task is queued
+/// (`CPUPRI_HIGHER`). `distribute` is the CPU that this CPU took last (`distribute_cpu_mask_prev`, since 5.11); `None`
+/// where the first of a domain is taken (5.10).
 ///
 /// Returns `None` if no CPU that the task may use is less urgent than the task.
 pub fn find_lowest_rq(
@@ -64,15 +65,15 @@ pub fn find_lowest_rq(
         if let Some(this_cpu) = this_cpu.filter(|&cpu| sd.span.test(cpu)) {
             return Some(this_cpu);
         }
-        if let Some(cpu) = any_and(&mask, &sd.span, distribute.as_deref_mut()) {
+        if let Some(cpu) = any_and_distribute(&mask, &sd.span, distribute.as_deref_mut()) {
             return Some(cpu);
         }
     }
-    this_cpu.or_else(|| any_and(&mask, &mask, distribute))
+    this_cpu.or_else(|| any_and_distribute(&mask, &mask, distribute))
 }
 
 /// `cpumask_any_and_distribute()`: the next CPU after the last one taken; or the first (`cpumask_first_and()`).
-fn any_and(a: &CpuMask, b: &CpuMask, prev: Option<&mut Cpu>) -> Option<Cpu> {
+pub(super) fn any_and_distribute(a: &CpuMask, b: &CpuMask, prev: Option<&mut Cpu>) -> Option<Cpu> {
     let Some(prev) = prev else { return a.iter_and(b).next() };
     let next = a.next_from_and(b, *prev + 1).or_else(|| a.iter_and(b).next())?;
     *prev = next;

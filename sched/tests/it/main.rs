@@ -46,6 +46,7 @@ mod sis_short;
 mod sis_single_pass;
 mod support;
 mod vectors_balance;
+mod vectors_deadline;
 mod vectors_energy;
 mod vectors_pelt;
 mod vectors_runqueue;

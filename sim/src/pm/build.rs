@@ -4,7 +4,7 @@ use super::PmSide;
 use super::model::{DemotionModel, KindModel, PmModel, PolicyModel, ScaleSource};
 use super::model::{base_khz, clocks, core, groups, kind, policy_of, shared, wrong};
 use crate::SimError;
-use wakelab_kernel::{CpufreqRules, FeatureSet, Preset};
+use wakelab_kernel::{CpufreqRules, FeatureSet, Preset, PressureForm};
 use wakelab_machine::{FreqPolicy, Machine};
 use wakelab_pm::Khz;
 use wakelab_pm::governor::{Pstates, Setup as GovernorSetup};
@@ -77,6 +77,7 @@ impl PmModel {
             nr_packages: package_of.iter().max().map_or(0, |last| last + 1),
             nominal: of_cpu(|policy| policy.max_khz as Khz),
             base: of_cpu(base_khz),
+            hw_cap: hw_caps(machine, kernel, &side)?,
             side,
             policies,
             clocks,
@@ -105,7 +106,8 @@ fn of_policy(machine: &Machine, kernel: &Preset, side: &PmSide, policy: &FreqPol
     of.invariant = invariant(machine, &kernel.cpufreq, side);
     of.freq_ref = if arm && kernel.cpufreq.arm64_freq_ref { policy.max_khz as Khz } else { 0 };
     of.dvfs_possible_from_any_cpu = arm;
-    if let Some(cap) = side.freq_cap {
+    let own = policy.cpus.iter().filter_map(|cpu| side.freq_caps.of(cpu)).min();
+    if let Some(cap) = own.or(side.freq_cap) {
         let lowest = policy.min_khz as Khz;
         if cap < lowest {
             let what = format!("freq_cap={cap} is below their lowest frequency; expected {lowest} kHz or more");
@@ -130,6 +132,27 @@ fn of_policy(machine: &Machine, kernel: &Preset, side: &PmSide, policy: &FreqPol
             Some(Pstates { min: state(policy.min_khz), max, turbo: state(policy.max_khz), scaling: 100_000 });
     }
     Ok(PolicyModel { policy: of, setup, latency_ns })
+}
+
+/// By CPU: what the hardware gives at most, and tells the kernel of.
+fn hw_caps(machine: &Machine, kernel: &Preset, side: &PmSide) -> Result<Vec<Khz>, SimError> {
+    let nr_cpus = machine.topology.nr_cpus();
+    for (name, caps) in [("freq_cap", &side.freq_caps), ("hw_pressure", &side.hw_pressure)] {
+        if let Some(last) = caps.last_cpu().filter(|&last| last >= nr_cpus) {
+            return Err(wrong(machine, format!("{name} of CPU {last}; expected CPUs 0 to {}", nr_cpus - 1)));
+        }
+    }
+    if !side.hw_pressure.is_empty() {
+        if kernel.core.pressure == PressureForm::None {
+            let what = "has no thermal pressure; expected 5.7 or later, or thermal_cap, of which no kernel knows";
+            return Err(SimError::Kernel(format!("{}: {what}", kernel.name)));
+        }
+        if machine.arch != Arch::Arm64 {
+            let what = "no kernel of its architecture has hw_pressure; expected thermal_cap, of which no kernel knows";
+            return Err(wrong(machine, what));
+        }
+    }
+    Ok((0..nr_cpus).map(|cpu| side.hw_pressure.of(cpu).unwrap_or(Khz::MAX)).collect())
 }
 
 /// Whether utilisation is independent of the frequency.

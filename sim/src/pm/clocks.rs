@@ -75,7 +75,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let turbo = model.turbo.as_ref().map_or(Khz::MAX, |turbo| turbo.limit(pm.active_cores[of.package]));
         let base = if model.side.no_turbo { model.base[first] } else { Khz::MAX };
         let thermal = model.side.thermal_cap.unwrap_or(Khz::MAX);
-        let khz = wanted.min(turbo).min(base).min(thermal);
+        let hw = of.cpus.iter().map(|&cpu| model.hw_cap[cpu as usize]).min().unwrap_or(Khz::MAX);
+        let khz = wanted.min(turbo).min(base).min(thermal).min(hw);
         if khz == pm.cpus[first].khz {
             return;
         }

@@ -59,9 +59,16 @@ impl View for Seen<'_> {
         // The estimate and the limit are those of the sum: the largest of three, at most the capacity.
         let util_cfs = util_cfs.max(self.faster(cpu).min(capacity));
         let uclamp = self.uclamp.map_or(Uclamp::UNUSED, |uclamp| uclamp.rq_uclamp(cpu));
-        let rt = self.rt.map_or(0, |rt| rt.cpus[cpu as usize].rq.avg.util_avg);
-        let rt_runnable = self.cpus[cpu as usize].nr_rt != 0;
-        CpuUtil { capacity, util_cfs, uclamp, rt, rt_runnable, ..CpuUtil::default() }
+        let fair = CpuUtil { capacity, util_cfs, uclamp, ..CpuUtil::default() };
+        let Some(of) = self.rt.map(|rt| &rt.cpus[cpu as usize]) else { return fair };
+        CpuUtil {
+            rt: of.rq.avg.util_avg,
+            rt_runnable: of.rq.nr_running() != 0 && !of.rq.throttled(),
+            dl: of.dl.avg.util_avg,
+            dl_running_bw: of.dl.running_bw,
+            irq: of.irq.avg.util_avg,
+            ..fair
+        }
     }
 
     fn capped(&self, cpu: Cpu) -> bool {

@@ -26,7 +26,8 @@ fn clock_at(time: u64, lshift: u32) -> RqClock {
 pub fn clocks(model: &Model<'_>) -> Option<Box<[RqClock]>> {
     let full = model.capacity.iter().all(|&capacity| capacity == SCHED_CAPACITY_SCALE);
     let clock = clock_at(BOOT_NS, model.pelt_lshift);
-    (model.pm.is_some() || !full || clock.lshift != 0).then(|| model.capacity.iter().map(|_| clock).collect())
+    (model.pm.is_some() || !full || clock.lshift != 0 || model.irq_accounting)
+        .then(|| model.capacity.iter().map(|_| clock).collect())
 }
 
 impl System<'_> {
@@ -43,18 +44,23 @@ impl System<'_> {
 
     /// `update_rq_clock()`.
     pub fn update_rq_clock(&mut self, cpu: Cpu) {
+        let stolen = self.new_irq_time(cpu);
         let Some(clocks) = &mut self.clocks else { return };
         let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu as usize].freq_scale);
         let of = &mut clocks[cpu as usize];
         let delta = BOOT_NS + self.now - of.clock;
         let scale = Scale { cpu: self.model.capacity[cpu as usize], freq };
-        of.update_rq_clock(delta, 0, self.cpus[cpu as usize].curr_idle, scale);
+        of.update_rq_clock(delta, stolen.min(delta), self.cpus[cpu as usize].curr_idle, scale);
+        if stolen != 0 {
+            self.update_irq_avg(cpu, stolen, scale);
+        }
     }
 
     /// The run queue is about to have no task (`update_idle_rq_clock_pelt()`).
     pub fn rq_goes_idle(&mut self, cpu: Cpu) {
         self.update_rq_clock(cpu);
-        let rt = self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu as usize].rq.avg.util_sum);
+        let others = |cpu: &crate::rt::RtCpu| cpu.rq.avg.util_sum + cpu.dl.avg.util_sum;
+        let rt = self.rt.as_ref().map_or(0, |rt| others(&rt.cpus[cpu as usize]));
         if let Some(clocks) = &mut self.clocks {
             clocks[cpu as usize].update_idle_rq_clock_pelt(self.cpus[cpu as usize].pelt.avg.util_sum + rt);
         }

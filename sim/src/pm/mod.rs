@@ -24,7 +24,7 @@ pub(crate) mod rcu;
 mod side;
 mod state;
 
-pub use side::PmSide;
+pub use side::{Caps, PmSide};
 
 pub(crate) use model::PmModel;
 pub(crate) use state::Pm;

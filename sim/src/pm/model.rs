@@ -129,6 +129,8 @@ pub struct PmModel {
     pub nominal: Vec<Khz>,
     /// The highest without turbo, kHz.
     pub base: Vec<Khz>,
+    /// What the hardware gives at most and tells the kernel of, kHz.
+    pub hw_cap: Vec<Khz>,
 }
 
 impl PmModel {

@@ -74,15 +74,17 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// first fair task joins.
     pub fn account_fair_server(&mut self, cpu: Cpu) {
         let curr = self.sys.cpus[cpu as usize].curr;
-        let rt_runs = curr.is_some_and(|task| self.sys.is_rt(task));
+        let rt_runs = curr.is_some_and(|task| self.sys.rt_or_dl(task));
         let Some(rt) = self.sys.rt.as_mut().filter(|rt| rt.server.is_some()) else { return };
         let delta = self.sys.now - std::mem::replace(&mut rt.cpus[cpu as usize].accounted, self.sys.now);
         if rt_runs {
             return;
         }
-        if curr.is_none() {
-            rt.cpus[cpu as usize].server.update_idle(delta);
-        } else if self.change_fair_server(cpu, |server, now, params| server.update(now, delta, params)) {
+        let resched = match curr {
+            None => self.change_fair_server(cpu, |server, now, params| server.update_idle(now, delta, params)),
+            Some(_) => self.change_fair_server(cpu, |server, now, params| server.update(now, delta, params)),
+        };
+        if resched {
             self.sys.cpus[cpu as usize].need_resched = true;
         }
     }
@@ -102,7 +104,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         if set != Some(now) {
             return;
         }
-        // update_curr() of the running task comes with the next schedule; a timer reads what was charged.
+        // update_curr() of the running task comes with the next schedule, so that a timer reads what was charged; later
+        // the timer itself calls it.
+        let stops_idle = |rt: &crate::rt::RtState| rt.server.is_some_and(|server| server.stops_idle);
+        if self.sys.rt.as_ref().is_some_and(|rt| stops_idle(rt)) {
+            self.account_fair_server(cpu);
+        }
         if self.change_fair_server(cpu, FairServer::expire) {
             self.kick(cpu);
         }

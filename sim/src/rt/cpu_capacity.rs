@@ -7,12 +7,27 @@ use wakelab_events::sim::Sink;
 use wakelab_sched::balance::{CpuIdleType, LbEnv, should_we_balance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedGroup, SdFlags};
-use wakelab_sched::rt::scale_rt_capacity;
+use wakelab_sched::rt::{Taken, capacity_left};
 
 impl System<'_> {
     /// `cpu_util_rt()`.
     pub fn cpu_util_rt(&self, cpu: Cpu) -> u64 {
         self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu as usize].rq.avg.util_avg)
+    }
+
+    /// `scale_rt_capacity()`.
+    fn capacity_left(&self, cpu: Cpu) -> u64 {
+        let max = self.model.capacity[cpu as usize];
+        let Some(rt) = &self.rt else { return max };
+        let of = &rt.cpus[cpu as usize];
+        let taken = Taken {
+            rt: of.rq.avg.util_avg,
+            dl: of.dl.avg.util_avg,
+            irq: of.irq.avg.util_avg,
+            hw_load_avg: of.avg_hw.load_avg,
+            cpufreq: self.model.pressure.cpufreq(cpu),
+        };
+        capacity_left(rt.pressure, max, &taken)
     }
 
     /// `group->sgc->capacity`.
@@ -40,8 +55,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let capacity = match level.checked_sub(1) {
             None => {
-                let max = model.capacity[cpu as usize];
-                let capacity = scale_rt_capacity(max, self.sys.cpu_util_rt(cpu), 0);
+                let capacity = self.sys.capacity_left(cpu);
                 self.set_cpu_capacity(cpu, capacity);
                 capacity
             }

@@ -1,8 +1,12 @@
-//! Realtime tasks: what `struct rq` has beside the fair run queue. Only runs with realtime tasks have it, so that the
-//! others read one `None` where a class is asked for.
+//! Realtime and deadline tasks: what `struct rq` has beside the fair run queue; and what else leaves the fair class less
+//! of a CPU. Only runs with something of it have it, so that the others read one `None` where a class is asked for.
 //!
 //! | file | kernel functions |
 //! |---|---|
+//! | `deadline` | `enqueue_task_dl()`, `update_curr_dl()`, `dl_task_timer()`, `sched_dl_overflow()`, `push_dl_task()` |
+//! | `setscheduler` | `__sched_setscheduler()` of the running task |
+//! | `interrupts` | `irqtime_account_irq()`, `update_irq_load_avg()` |
+//! | `pressure` | `cpufreq_update_pressure()`, `update_hw_load_avg()` |
 //! | `schedule` | `enqueue_task_rt()`, `put_prev_task_rt()`, `wakeup_preempt()`, `task_tick_rt()` |
 //! | `push_pull` | `select_task_rq_rt()`, `push_rt_task()`, `pull_rt_task()`, `rto_push_irq_work_func()` |
 //! | `bandwidth` | `sched_rt_period_timer()`, the fair server's accounting and timer |
@@ -10,16 +14,25 @@
 
 mod bandwidth;
 mod cpu_capacity;
+pub(crate) mod deadline;
+mod interrupts;
+mod pressure;
 mod push_pull;
 mod schedule;
+mod setscheduler;
 
+pub use self::deadline::DlEnqueue;
+use self::deadline::DlTask;
+pub use self::interrupts::IrqTime;
+pub use self::pressure::Pressure;
 use crate::model::Model;
 use crate::system::System;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use wakelab_kernel::{Feature, RtBandwidthForm, Tunables};
+use wakelab_kernel::{Feature, Preset, PressureForm, RtBandwidthForm};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::rt::{FairServer, NO_RT_PRIO, RtBandwidth, RtRq, ServerParams};
+use wakelab_sched::pelt::SchedAvg;
+use wakelab_sched::rt::{DlBw, DlRq, FairServer, NO_RT_PRIO, RtBandwidth, RtRq, ServerParams, to_ratio};
 use wakelab_sched::runqueue::TaskId;
 use wakelab_workload::Realtime;
 
@@ -37,6 +50,12 @@ pub struct RtTask {
 pub struct RtCpu {
     /// `rq->rt`.
     pub rq: RtRq,
+    /// `rq->dl`.
+    pub dl: DlRq,
+    /// `rq->avg_hw`, up to 6.9 `avg_thermal`.
+    pub avg_hw: SchedAvg,
+    /// The time of its interrupts.
+    pub irq: IrqTime,
     /// `rq->fair_server`.
     pub server: FairServer,
     /// Up to when fair and idle time were accounted to the fair server, ns.
@@ -71,6 +90,18 @@ pub struct RtState {
     pub cpus: Vec<RtCpu>,
     /// By task: what makes it a realtime task.
     tasks: Vec<Option<RtTask>>,
+    /// By task: what makes it a deadline task.
+    dl_tasks: BTreeMap<u32, DlTask>,
+    /// `rd->dl_bw`.
+    dl_bw: DlBw,
+    /// HRTICK_DL.
+    dl_hrtick: bool,
+    /// No realtime task goes where a deadline task is queued (`CPUPRI_HIGHER`).
+    dl_is_higher: bool,
+    /// NONTASK_CAPACITY.
+    nontask_capacity: bool,
+    /// What of limited frequencies reaches the capacities of CPUs.
+    pub pressure: PressureForm,
     /// RT throttling; `None` with the fair server.
     pub bandwidth: Option<RtBandwidth>,
     /// The fair server; `None` with RT throttling.
@@ -91,11 +122,12 @@ pub struct RtState {
 }
 
 impl RtState {
-    /// The state at the start, if the workload has realtime tasks.
-    pub fn new(model: &Model<'_>, tunables: &Tunables, form: RtBandwidthForm, distributes: bool) -> Option<Box<Self>> {
-        if model.workload.tasks.iter().all(|task| task.realtime.is_none()) {
+    /// The state at the start, if the run has anything of it.
+    pub fn new(model: &Model<'_>, kernel: &Preset) -> Option<Box<Self>> {
+        if !model.leaves_less() {
             return None;
         }
+        let (tunables, form) = (&kernel.tunables, kernel.core.rt_bandwidth);
         let has = |tunable: Option<u64>| tunable.expect("kernels with this form have the tunable");
         let runtime_us = has(tunables.sched_rt_runtime_us);
         let (bandwidth, server) = match form {
@@ -105,12 +137,24 @@ impl RtState {
             }
             RtBandwidthForm::FairServer => {
                 let runtime = has(tunables.fair_server_runtime);
-                (None, Some(ServerParams { runtime, period: has(tunables.fair_server_period) }))
+                let stops_idle = kernel.core.fair_server_stops_idle;
+                let period = has(tunables.fair_server_period);
+                (None, model.above_fair.then_some(ServerParams { runtime, period, stops_idle }))
             }
         };
         let slice_ms = has(tunables.sched_rr_timeslice_ms);
+        let period_us = has(tunables.sched_rt_period_us);
+        // dl_server_attach_bw(): each CPU's server has its share.
+        let servers = server.map_or(0, |server| to_ratio(server.period, server.runtime));
+        let dl_bw = DlBw {
+            bw: Some(to_ratio(period_us, runtime_us.min(period_us))),
+            total: servers * model.capacity.len() as u64,
+        };
         let cpu = |&capacity: &u64| RtCpu {
             rq: RtRq::new(runtime_us * 1000),
+            dl: DlRq::default(),
+            avg_hw: SchedAvg::default(),
+            irq: IrqTime::default(),
             server: FairServer::default(),
             accounted: 0,
             distributed: 0,
@@ -119,12 +163,18 @@ impl RtState {
         Some(Box::new(RtState {
             cpus: model.capacity.iter().map(cpu).collect(),
             tasks: Vec::new(),
+            dl_tasks: BTreeMap::new(),
+            dl_bw,
+            dl_hrtick: model.features.has(Feature::HRTICK_DL),
+            dl_is_higher: kernel.core.dl_is_higher,
+            nontask_capacity: model.features.has(Feature::NONTASK_CAPACITY),
+            pressure: kernel.core.pressure,
             bandwidth,
             server,
             // msecs_to_jiffies() rounds up.
             rr_timeslice: (slice_ms * model.hz).div_ceil(1000) as u32,
             period_active: false,
-            distributes,
+            distributes: kernel.core.rt_distributes,
             push_ipi: model.features.has(Feature::RT_PUSH_IPI),
             runtime_share: model.features.has(Feature::RT_RUNTIME_SHARE),
             rto: Rto::default(),
@@ -132,11 +182,12 @@ impl RtState {
         }))
     }
 
-    /// Gives a task its realtime policy.
+    /// Gives a task its realtime policy; nothing if it is one of SCHED_DEADLINE.
     pub fn add(&mut self, id: TaskId, realtime: Realtime) {
         let (priority, time_slice) = match realtime {
             Realtime::Fifo(priority) => (priority, None),
             Realtime::Rr(priority) => (priority, Some(self.rr_timeslice)),
+            Realtime::Deadline(_) => return,
         };
         self.set(id, Some(RtTask { prio: NO_RT_PRIO - priority, time_slice }));
     }
@@ -148,7 +199,8 @@ impl RtState {
         self.set(child, of);
     }
 
-    fn set(&mut self, id: TaskId, rt: Option<RtTask>) {
+    /// What makes a task a realtime task from now on; `None` for another.
+    pub fn set(&mut self, id: TaskId, rt: Option<RtTask>) {
         let at = id.0 as usize;
         if self.tasks.len() <= at {
             self.tasks.resize(at + 1, None);
@@ -193,9 +245,23 @@ impl System<'_> {
         self.rt.as_ref().is_some_and(|rt| rt.task(id).is_some())
     }
 
-    /// `p->prio` of the task that a CPU runs, if that is a realtime task.
+    /// `rt_or_dl_task()`: it is above the fair class, or was when it exited.
+    #[inline]
+    pub fn rt_or_dl(&self, id: TaskId) -> bool {
+        self.rt.as_ref().is_some_and(|rt| rt.task(id).is_some() || rt.is_or_died_dl(id))
+    }
+
+    /// `p->prio` of the task that a CPU runs, if that is a realtime task; of a deadline task 0, which is as urgent as a
+    /// realtime task can be.
     pub fn curr_rt_prio(&self, cpu: Cpu) -> Option<u8> {
         let curr = self.cpus[cpu as usize].curr?;
-        self.rt.as_ref().and_then(|rt| rt.task(curr)).map(|rt| rt.prio)
+        let rt = self.rt.as_ref()?;
+        rt.task(curr).map(|rt| rt.prio).or(rt.dl_task(curr).map(|_| 0))
+    }
+
+    /// `rt_rq_is_runnable()`.
+    pub fn rt_runnable(&self, cpu: Cpu) -> bool {
+        let rq = self.rt.as_ref().map(|rt| &rt.cpus[cpu as usize].rq);
+        rq.is_some_and(|rq| rq.nr_running() != 0 && !rq.throttled())
     }
 }

@@ -7,6 +7,7 @@ use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::system::System;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_machine::Distance;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::rt::{LowestRq, NO_RT_PRIO, find_lowest_rq, select_task_rq_rt};
 use wakelab_sched::runqueue::TaskId;
@@ -30,7 +31,10 @@ impl System<'_> {
             domains: self.model.domains,
         };
         let turn = rt.distributes.then_some(&mut distributed);
-        let found = search(&lowest, &|cpu| rt.cpus[cpu as usize].rq.highest_prio(), turn);
+        // Where a deadline task is queued, no realtime task can be as urgent (`CPUPRI_HIGHER`).
+        let higher = |cpu: Cpu| rt.dl_is_higher && rt.earliest_dl(cpu).is_some();
+        let highest = |cpu: Cpu| if higher(cpu) { 0 } else { rt.cpus[cpu as usize].rq.highest_prio() };
+        let found = search(&lowest, &highest, turn);
         rt.cpus[this_cpu as usize].distributed = distributed;
         found
     }
@@ -75,7 +79,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if highest.is_none_or(|highest| highest <= prio) {
             return false;
         }
-        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue_remote;
+        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue.at(Distance::Llc);
         self.move_rt(cpu, dest, task);
         true
     }

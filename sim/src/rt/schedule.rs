@@ -95,14 +95,18 @@ impl System<'_> {
         let rt = self.rt.as_mut()?;
         let of = &mut rt.cpus[cpu as usize];
         let c = &mut self.cpus[cpu as usize];
-        if of.server.is_queued() {
+        let earliest = of.dl.pick();
+        // The server is an entity of the deadline class (pick_task_dl()). Of equal deadlines the task's comes first.
+        if of.server.is_queued() && earliest.is_none_or(|(deadline, _)| of.server.deadline() < deadline) {
             let leaves = u32::from(prev != Prev::Runs && c.rq.curr().is_some());
             if c.rq.nr_runnable() > leaves {
                 return None;
             }
             of.server.stop();
         }
-        let next = of.rq.pick()?;
+        let dl = earliest.map(|(_, task)| task);
+        let next = dl.or_else(|| of.rq.pick())?;
+        of.dl.dequeue_pushable(next);
         of.rq.dequeue_pushable(next);
         (c.need_resched, c.need_resched_lazy) = (false, false);
         self.account_mm_sched(cpu);
@@ -113,7 +117,11 @@ impl System<'_> {
             }
         }
         // set_next_task_rt(): if the previous task was of the class, the average is up to date.
-        self.update_rt_avg(cpu, false);
+        if dl.is_some() {
+            self.update_dl_avg(cpu, false);
+        } else {
+            self.update_rt_avg(cpu, false);
+        }
         self.es[next].exec_start = self.clock_task(cpu);
         Some(next)
     }
@@ -175,14 +183,41 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
+    /// The previous task of a schedule, if it is above the fair class: charges it, takes it off if it sleeps or exits,
+    /// and pulls a task if that leaves the CPU without one of the class (`put_prev_task_balance()`). Returns whether it
+    /// is one.
+    pub fn put_prev_above_fair(&mut self, cpu: Cpu, task: TaskId, prev: Prev) -> bool {
+        if self.sys.is_dl(task) {
+            self.put_prev_dl(cpu, task, prev);
+            let queued = |sim: &Self| sim.sys.rt.as_ref().is_some_and(|rt| rt.cpus[cpu as usize].dl.has(task));
+            if !queued(self) {
+                self.pull_dl_task(cpu);
+                if self.sys.rt.as_ref().is_some_and(|rt| rt.earliest_dl(cpu).is_none()) {
+                    self.pull_rt_task(cpu);
+                }
+            }
+            return true;
+        }
+        let is_rt = self.sys.put_prev_rt(cpu, task, prev);
+        if is_rt && prev != Prev::Runs {
+            self.pull_rt_task(cpu);
+        }
+        is_rt
+    }
+
     /// `wakeup_preempt()` between the classes, and `task_woken_rt()`. Returns `None` if both tasks are fair.
     pub fn wakeup_preempt_class(&mut self, cpu: Cpu, task: TaskId, flags: WakeFlags) -> Option<Preempted> {
+        if self.sys.is_dl(task) {
+            return Some(self.wakeup_preempt_dl(cpu, task, flags).into());
+        }
+        let under_dl = self.sys.cpus[cpu as usize].curr.is_some_and(|curr| self.sys.is_dl(curr));
         let curr = self.sys.curr_rt_prio(cpu);
         let prio = self.sys.rt.as_ref().and_then(|rt| rt.task(task)).map(|rt| rt.prio);
         let resched = match (prio, curr) {
             (None, None) => return None,
             (None, Some(_)) => Resched::No,
             (Some(_), None) => Resched::Now,
+            (Some(_), Some(_)) if under_dl => Resched::No,
             (Some(prio), Some(curr)) if prio < curr => Resched::Now,
             (Some(prio), Some(curr)) => self.check_preempt_equal_prio(cpu, task, prio, curr),
         };
@@ -216,9 +251,13 @@ impl<S: Sink> Sim<'_, '_, S> {
         Resched::Now
     }
 
-    /// `task_tick_rt()`, and the fair server's part of a tick.
+    /// `task_tick_rt()` and `task_tick_dl()`, the fair server's part of a tick, and the average of hardware pressure.
     pub fn tick_rt(&mut self, cpu: Cpu) {
+        self.sys.update_hw_avg(cpu);
         self.account_fair_server(cpu);
+        if self.sys.cpus[cpu as usize].curr.is_some_and(|task| self.sys.is_dl(task)) {
+            return self.tick_dl(cpu);
+        }
         let Some(curr) = self.sys.cpus[cpu as usize].curr.filter(|&task| self.sys.is_rt(task)) else { return };
         self.sys.update_curr_rt(cpu);
         self.sys.update_rt_avg(cpu, true);
@@ -239,8 +278,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// `yield_task_rt()`. Returns whether another task of its priority is to run.
+    /// `yield_task_rt()` or `yield_task_dl()`. Returns whether another task is to run.
     pub fn yield_rt(&mut self, cpu: Cpu, task: TaskId) -> bool {
+        if self.sys.is_dl(task) {
+            return self.yield_dl(cpu, task);
+        }
         let need_resched = self.sys.cpus[cpu as usize].need_resched;
         let Some(rt) = &mut self.sys.rt else { return false };
         let prio = rt.task(task).expect("a realtime task").prio;

@@ -29,6 +29,7 @@ fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Op
             uclamp_min: None,
             uclamp_max: None,
             realtime: None,
+            parent: None,
             group: 0,
         })
         .collect();

@@ -39,6 +39,7 @@ pub const EQUATIONS: &[Equation] = &[
     of(&["tick"], Bench::Tick, ONE),
     of(&["cold_task"], Bench::Cold(FOOTPRINTS_KIB[0]), NEAR),
     of(&["smt_slowdown"], Bench::Together, &[Relation::Smt]),
+    of(&["cluster_line"], Bench::Pipe, &[Relation::Cluster]),
     of(&["enqueue_far"], Bench::WakeBusy, FAR),
     of(&["cold_message_far"], Bench::ColdMessage, FAR),
     of(&["ipi_far"], Bench::PipeBusy, &[Relation::OtherNode]),
@@ -55,6 +56,7 @@ impl Equation {
     pub fn range(&self) -> RangeInclusive<u64> {
         match self.constants {
             ["smt_slowdown"] => 100..=400,
+            ["cluster_line"] => 0..=100,
             // ns: a tenth of the shortest time between two.
             ["tick"] => 0..=100_000,
             // ns: nothing that a scheduler does takes longer.

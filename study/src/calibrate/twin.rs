@@ -360,5 +360,6 @@ fn workload(programs: Vec<Vec<Op>>, channels: Vec<Channel>, tasks: Vec<Task>) ->
         distributions: vec![],
         params: vec![],
         groups: vec![],
+        interrupts: vec![],
     }
 }

@@ -2,12 +2,14 @@
 
 use rustc_hash::FxHashMap;
 use wakelab_events::stream::WakeCause;
-use wakelab_machine::Machine;
+use wakelab_machine::{Distance, DistanceCosts, Distances, Machine};
 use wakelab_sched::cpumask::Cpu;
 
 /// The speeds of the CPUs of a machine, at a time. Without a machine all work counts as it was.
 pub(super) struct Speeds<'a> {
     machine: Option<&'a Machine>,
+    /// How far the machine's CPUs are from each other, and what that costs.
+    lines: Option<(Distances, DistanceCosts)>,
     cpus: Vec<CpuSpeed>,
     /// The part of time that is left beside ticks.
     beside_ticks: f64,
@@ -23,14 +25,14 @@ struct CpuSpeed {
     highest_khz: u64,
     /// The present part of it.
     clock: f64,
-    llc: u32,
-    package: u32,
 }
 
 impl<'a> Speeds<'a> {
     /// All CPUs idle, at their highest frequency.
     pub(super) fn new(machine: Option<&'a Machine>, tick_ns: u64) -> Self {
-        let Some(machine) = machine else { return Speeds { machine: None, cpus: Vec::new(), beside_ticks: 1.0 } };
+        let Some(machine) = machine else {
+            return Speeds { machine: None, lines: None, cpus: Vec::new(), beside_ticks: 1.0 };
+        };
         let topology = &machine.topology.cpus;
         let mut cores: FxHashMap<u32, Vec<Cpu>> = FxHashMap::default();
         topology.iter().zip(0..).for_each(|(own, cpu)| cores.entry(own.core).or_default().push(cpu));
@@ -42,12 +44,12 @@ impl<'a> Speeds<'a> {
                 capacity: f64::from(own.capacity) / 1024.0,
                 highest_khz: policy.and_then(|policy| policy.targets_khz().into_iter().max()).unwrap_or(0),
                 clock: 1.0,
-                llc: own.llc,
-                package: own.package,
             }
         });
         let beside_ticks = 1.0 - machine.costs.tick.value as f64 / tick_ns.max(1) as f64;
-        Speeds { machine: Some(machine), cpus: cpus.collect(), beside_ticks: beside_ticks.max(0.1) }
+        let llcs: Vec<u32> = topology.iter().map(|cpu| cpu.llc).collect();
+        let lines = Some((Distances::new(machine, &llcs), machine.costs.by_distance()));
+        Speeds { machine: Some(machine), lines, cpus: cpus.collect(), beside_ticks: beside_ticks.max(0.1) }
     }
 
     /// The other CPUs of the core.
@@ -89,9 +91,14 @@ impl<'a> Speeds<'a> {
         self.machine.map_or(0.0, |machine| machine.costs.context_switch.value as f64)
     }
 
-    fn same_cache(&self, machine: &Machine, a: Cpu, b: Cpu) -> bool {
-        let (Some(a), Some(b)) = (self.cpus.get(a as usize), self.cpus.get(b as usize)) else { return true };
-        if machine.split_llc { a.package == b.package } else { a.llc == b.llc }
+    /// How far lines come from one CPU to another, if both are the machine's.
+    fn distance(&self, distances: &Distances, from: Cpu, to: Cpu) -> Distance {
+        let known = |cpu: Cpu| (cpu as usize) < self.cpus.len();
+        match from == to {
+            true => Distance::Own,
+            false if known(from) && known(to) => distances.between(from, to),
+            false => Distance::Llc,
+        }
     }
 
     /// What the choice of a CPU cost the waker, as work. In a simulation it took what the events say; a recorded one is
@@ -106,16 +113,13 @@ impl<'a> Speeds<'a> {
 
     /// What the enqueue costs the waker after the choice, as work.
     pub(super) fn enqueue(&self, wake: &WakeCause) -> f64 {
-        let Some(machine) = self.machine else { return 0.0 };
-        let costs = &machine.costs;
-        let near = self.same_cache(machine, wake.waker_cpu, wake.dest_cpu);
-        let cost = match wake.by_wakelist.unwrap_or(!near) {
+        let Some((distances, costs)) = &self.lines else { return 0.0 };
+        let distance = self.distance(distances, wake.dest_cpu, wake.waker_cpu);
+        let cost = match wake.by_wakelist.unwrap_or(distance == Distance::Far) {
             true => &costs.wakelist,
-            false if wake.dest_cpu == wake.waker_cpu => &costs.enqueue_local,
-            false if near => &costs.enqueue_remote,
-            false => &costs.enqueue_far,
+            false => &costs.enqueue,
         };
-        cost.value as f64
+        cost.at(distance) as f64
     }
 
     /// The part of an enqueue on `dest` after which all CPUs see it, 0 to 1.
@@ -126,17 +130,13 @@ impl<'a> Speeds<'a> {
 
     /// What a task pays that last ran on another CPU.
     pub(super) fn cold_task(&self, last: Cpu, cpu: Cpu) -> f64 {
-        let Some(machine) = self.machine.filter(|_| last != cpu) else { return 0.0 };
-        let costs = &machine.costs;
-        let near = self.same_cache(machine, last, cpu);
-        (if near { &costs.cold_task } else { &costs.cold_task_far }).value as f64
+        let Some((distances, costs)) = &self.lines else { return 0.0 };
+        costs.cold_task.at(self.distance(distances, last, cpu)) as f64
     }
 
     /// What the message of a waker on another CPU costs its reader.
     pub(super) fn cold_message(&self, from: Cpu, cpu: Cpu) -> f64 {
-        let Some(machine) = self.machine.filter(|_| from != cpu) else { return 0.0 };
-        let costs = &machine.costs;
-        let near = self.same_cache(machine, from, cpu);
-        (if near { &costs.cold_message } else { &costs.cold_message_far }).value as f64
+        let Some((distances, costs)) = &self.lines else { return 0.0 };
+        costs.cold_message.at(self.distance(distances, from, cpu)) as f64
     }
 }

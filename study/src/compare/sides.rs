@@ -53,6 +53,8 @@ fn power(base: Option<&PmSide>, with: Option<&PmSide>) -> Vec<String> {
             ("max_freq", side.map(|side| max_freq(side.max_freq).to_owned())),
             ("no_turbo", side.map(|side| on(side.no_turbo).to_owned())),
             ("freq_cap", khz(side.and_then(|side| side.freq_cap))),
+            ("freq_cap by CPU", side.map(|side| side.freq_caps.to_string()).filter(|caps| !caps.is_empty())),
+            ("hw_pressure", side.map(|side| side.hw_pressure.to_string()).filter(|caps| !caps.is_empty())),
             ("thermal_cap", khz(side.and_then(|side| side.thermal_cap))),
             ("setspeed", khz(side.and_then(|side| side.setspeed))),
         ]

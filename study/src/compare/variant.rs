@@ -13,7 +13,7 @@ use wakelab_pm::idle::{IDLE_GOVERNORS, IdleAbout};
 use wakelab_pm::invariance::MaxFreq;
 use wakelab_sched::boost;
 use wakelab_sched::select::policy;
-use wakelab_sim::PmSide;
+use wakelab_sim::{Caps, PmSide};
 
 /// A side of a comparison.
 #[derive(Clone, Debug)]
@@ -180,6 +180,13 @@ pub enum PowerSideError {
         /// The given value.
         given: String,
     },
+    /// The CPUs of an option are none, or too many.
+    Cpus {
+        /// The option.
+        option: &'static str,
+        /// As it was given.
+        given: String,
+    },
     /// Without a governor, nothing reads the option.
     NoGovernor(String),
     /// The option is given twice with different values: the first and the last.
@@ -197,6 +204,13 @@ impl fmt::Display for PowerSideError {
             }
             PowerSideError::Khz { option, given } => {
                 write!(f, "{option}={given} is no frequency; expected kHz, 1000 to 20000000")
+            }
+            PowerSideError::Cpus { option, given } => {
+                write!(
+                    f,
+                    "{given} names no CPUs; expected {option}:4=kHz or {option}:0-3=kHz, {} of them at most",
+                    Caps::MAX
+                )
             }
             PowerSideError::Twice(first, last) => write!(f, "{first} and {last}; expected one of them"),
             PowerSideError::Setspeed(governor) => {
@@ -250,18 +264,43 @@ fn khz(option: &'static str, given: &str) -> Result<u32, PowerSideError> {
     khz.ok_or_else(|| PowerSideError::Khz { option, given: given.to_owned() })
 }
 
+/// The frequencies that an option gives CPUs by their numbers; with `all`, without numbers it is all CPUs.
+fn caps(option: &'static str, switches: &Switches, all: bool) -> Result<Caps, PowerSideError> {
+    let mut caps = Caps::default();
+    for given in switches.power().iter().filter(|given| given.name == option) {
+        let khz = khz(option, &given.value)?;
+        let range = match given.cpus.as_str() {
+            "" if all => Some((0, Caps::LAST)),
+            "" => continue,
+            cpus => {
+                let (first, last) = cpus.split_once('-').unwrap_or((cpus, cpus));
+                first.parse().ok().zip(last.parse().ok()).filter(|(first, last)| first <= last)
+            }
+        };
+        let wrong = || PowerSideError::Cpus { option, given: given.to_string() };
+        let (first, last) = range.ok_or_else(wrong)?;
+        if !caps.add(first, last, khz) {
+            return Err(wrong());
+        }
+    }
+    Ok(caps)
+}
+
 /// Returns the power management that the switches ask for. Without a governor among them it has that of `usual`; `None`
 /// if there is none either.
 ///
 /// # Errors
 /// Fails if a name is not known, or if an option is given without a governor.
 fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<PmSide>, PowerSideError> {
-    let given = |name: &str| switches.power().iter().rev().find(|option| option.name == name);
-    let repeated = |option: &&PowerOption| given(option.name) != Some(*option);
+    let of = |name: &str, cpus: &str| {
+        switches.power().iter().rev().find(|option| option.name == name && option.cpus == cpus)
+    };
+    let given = |name: &str| of(name, "");
+    let repeated = |option: &&PowerOption| of(option.name, &option.cpus) != Some(*option);
     if let Some(first) = switches.power().iter().find(repeated) {
         return Err(PowerSideError::Twice(
             first.to_string(),
-            given(first.name).map(|last| last.to_string()).unwrap_or_default(),
+            of(first.name, &first.cpus).map(|last| last.to_string()).unwrap_or_default(),
         ));
     }
     let invariant = switches.iter().filter(|(feature, _)| *feature == Feature::FREQ_INVARIANCE).last();
@@ -284,6 +323,8 @@ fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<PmSid
     }
     side.no_turbo = given("no_turbo").is_some();
     side.freq_cap = given("freq_cap").map(|option| khz("freq_cap", &option.value)).transpose()?;
+    side.freq_caps = caps("freq_cap", switches, false)?;
+    side.hw_pressure = caps("hw_pressure", switches, true)?;
     side.thermal_cap = given("thermal_cap").map(|option| khz("thermal_cap", &option.value)).transpose()?;
     side.setspeed = given("setspeed").map(|option| khz("setspeed", &option.value)).transpose()?;
     if side.setspeed.is_some() && asked.name != "userspace" {
@@ -358,6 +399,12 @@ mod tests {
         assert_eq!(twice, "governor=schedutil and governor=performance; expected one of them");
         let unread = side("governor=schedutil,setspeed=2000000").unwrap_err().to_string();
         assert!(unread.starts_with("setspeed changes nothing with the governor schedutil"), "{unread}");
+        let error = side("governor=schedutil,freq_cap:3-1=1000000").unwrap_err().to_string();
+        assert!(error.starts_with("freq_cap:3-1=1000000 names no CPUs; expected freq_cap:4=kHz"), "{error}");
+        let by_cpu = side("governor=schedutil,freq_cap:0-3=1000000,freq_cap:6=2000000,hw_pressure=1500000");
+        let by_cpu = by_cpu.unwrap().unwrap();
+        assert_eq!([2, 4, 6].map(|cpu| by_cpu.freq_caps.of(cpu)), [Some(1_000_000), None, Some(2_000_000)]);
+        assert_eq!((by_cpu.freq_cap, by_cpu.hw_pressure.of(100)), (None, Some(1_500_000)));
         let error = side("governor=schedutil,freq_cap=fast").unwrap_err().to_string();
         assert_eq!(error, "freq_cap=fast is no frequency; expected kHz, 1000 to 20000000");
     }

@@ -143,6 +143,7 @@ fn reached(machine: &Machine, name: &str) -> bool {
     let counts = machine.counts();
     match name {
         "ipi_far" => counts.packages > 1,
+        "cluster_line" => machine.has_clusters(),
         name if name.ends_with("_far") => counts.llcs > 1,
         "smt_slowdown" | "newidle_max_smt" => counts.cores < counts.cpus,
         _ => true,

@@ -104,6 +104,7 @@ fn own(
         distributions: vec![],
         params: vec![],
         groups: vec![],
+        interrupts: vec![],
     }
 }
 

@@ -20,6 +20,13 @@ const RAMP: ParamDef = ParamDef {
     ..params::call("ramp", 60_000_000, 50_000_000, 200_000_000)
 };
 
+/// Who forks the pairs: the script's shell the clients, and netserver a server for each connection (`accept()`, then
+/// `fork()`). They sleep: what they do between is not in the model.
+const FORKERS: [&str; 2] = ["shell", "netserver"];
+
+/// When they sleep, ns: the first pair is forked then.
+const FORKERS_SLEEP_NS: u64 = 100_000;
+
 /// How many messages a direction holds. A request/response pair has one under way; the rest is never used.
 const CAPACITY: u32 = 8;
 
@@ -71,7 +78,7 @@ impl Benchmark for Netperf {
     }
 
     fn nr_tasks(&self, _: &Case, pairs: u32, _: &Values) -> u64 {
-        2 * u64::from(pairs)
+        2 * u64::from(pairs) + FORKERS.len() as u64
     }
 
     fn build(&self, _: &Case, pairs: u32, values: &Values) -> TaskSet {
@@ -80,7 +87,7 @@ impl Benchmark for Netperf {
         let (send, softirq, receive) = (Op::Run(work("send")), Op::Softirq(work("softirq")), Op::Run(work("receive")));
         let message = |channel| Op::Send { channel, sync: true };
         let again = Op::Repeat { to: 0, times: None };
-        let programs = vec![
+        let mut programs = vec![
             Program {
                 name: "netserver".to_owned(),
                 ops: vec![Op::Recv { channel: 0 }, receive, send, softirq, message(1), again],
@@ -91,24 +98,21 @@ impl Benchmark for Netperf {
             },
         ];
         let channel = |name: &str, pair: u32| Channel { name: format!("{name} {pair}"), capacity: CAPACITY };
-        let task = |program: u32, pair: u32| Task {
-            name: format!("{} {pair}", programs[program as usize].name),
-            program,
-            channels: [2 * pair, 2 * pair + 1].into(),
-            start_ns: values.get("ramp") * u64::from(pair) / u64::from(pairs),
-            nice: 0,
-            idle_policy: false,
-            slice_ns: 0,
-            affinity: None,
-            process: None,
-            footprint: 0,
-            uclamp_min: None,
-            uclamp_max: None,
-            realtime: None,
-            group: 0,
+        let task = |program: u32, pair: u32, parent: u32| {
+            let name = format!("{} {pair}", programs[program as usize].name);
+            let start_ns = FORKERS_SLEEP_NS + values.get("ramp") * u64::from(pair) / u64::from(pairs);
+            Task { parent: Some(parent), ..Task::plain(name, program, vec![2 * pair, 2 * pair + 1], start_ns) }
         };
-        let channels = (0..pairs).flat_map(|pair| [channel("request", pair), channel("reply", pair)]).collect();
-        let tasks = (0..pairs).flat_map(|pair| [task(0, pair), task(1, pair)]).collect();
+        let mut channels: Vec<Channel> =
+            (0..pairs).flat_map(|pair| [channel("request", pair), channel("reply", pair)]).collect();
+        let [shell, daemon] = [2 * pairs, 2 * pairs + 1];
+        let mut tasks: Vec<Task> = (0..pairs).flat_map(|pair| [task(0, pair, daemon), task(1, pair, shell)]).collect();
+        for (name, own) in FORKERS.into_iter().zip([shell, daemon]) {
+            let waits = Program { name: name.to_owned(), ops: vec![Op::Recv { channel: 0 }] };
+            tasks.push(Task::plain(name.to_owned(), programs.len() as u32, vec![own], 0));
+            programs.push(waits);
+            channels.push(Channel { name: format!("{name} waits"), capacity: 1 });
+        }
         TaskSet { programs, channels, tasks }
     }
 }

@@ -127,6 +127,7 @@ impl Benchmark for Oracle {
             server: ("shadow", shadow),
             client: ("user", user),
             main: Some("driver"),
+            daemon: None,
             start_ns: values.get("start"),
             shared: vec!["log", "latch"],
             others: vec![("log writer", log_writer)],

@@ -167,6 +167,7 @@ impl Benchmark for Schbench {
             program: 0,
             channels: [i].into(),
             start_ns: u64::from(i) * values.get("start"),
+            parent: None,
             nice: 0,
             idle_policy: false,
             slice_ns: 0,

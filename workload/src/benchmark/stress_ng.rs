@@ -94,6 +94,7 @@ impl Benchmark for StressNg {
             server: ("server", server),
             client: ("client", client),
             main: None,
+            daemon: None,
             start_ns: values.get("start"),
             shared: vec![],
             others: vec![],

@@ -127,6 +127,7 @@ impl Benchmark for Sysbench {
             server: ("mysqld", server),
             client: ("client", client),
             main: Some("sysbench"),
+            daemon: None,
             start_ns: values.get("start"),
             shared: if Self::changes(case) { vec!["log"] } else { vec![] },
             others: vec![],

@@ -76,7 +76,7 @@ impl Benchmark for Tbench {
     }
 
     fn nr_tasks(&self, _: &Case, clients: u32, _: &Values) -> u64 {
-        1 + 2 * u64::from(clients)
+        2 + 2 * u64::from(clients)
     }
 
     fn shortest_run(&self, _: &Case) -> ShortestRun {
@@ -90,9 +90,10 @@ impl Benchmark for Tbench {
         let costs = Costs { tcp: Tcp::of(values), header: values.get("header"), parse: values.get("parse") };
         Connections {
             clients,
-            server: ("tbench_srv", server(&requests, &costs)),
+            server: ("server", server(&requests, &costs)),
             client: ("client", client(&requests, &costs)),
             main: Some("tbench"),
+            daemon: Some("tbench_srv"),
             start_ns: values.get("start"),
             shared: vec![],
             others: vec![],

@@ -81,6 +81,7 @@ impl Benchmark for Uperf {
             server: ("slave", slave),
             client: ("master", master),
             main: Some("uperf"),
+            daemon: None,
             start_ns: values.get("start"),
             shared: vec![],
             others: vec![],

@@ -100,6 +100,7 @@ impl Benchmark for Ycsb {
             server: ("mongod", server),
             client: ("ycsb", client),
             main: Some("main"),
+            daemon: None,
             start_ns: values.get("start"),
             shared: vec![],
             others: vec![],

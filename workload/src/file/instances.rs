@@ -101,6 +101,7 @@ impl WorkloadFile {
             distributions: self.distributions.clone(),
             params: vec![],
             groups: self.groups.clone(),
+            interrupts: self.interrupts.clone(),
         }
     }
 

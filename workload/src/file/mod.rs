@@ -4,6 +4,7 @@ mod distribution;
 mod group;
 mod header;
 mod instances;
+mod interrupt;
 mod program;
 mod resource;
 mod step;
@@ -11,7 +12,7 @@ mod task;
 
 use crate::error::{About, NO_FILE, WorkloadError};
 use crate::validate::{NR_CPUS_MAX, reached};
-use crate::{Call, Distribution, Group, Kind, Op, Program};
+use crate::{Call, Distribution, Group, Interrupt, Kind, Op, Program};
 use header::Header;
 use program::{Phase, Phases};
 use resource::ResourceDef;
@@ -38,10 +39,12 @@ pub(crate) struct WorkloadFile {
     places: Vec<Vec<Place>>,
     tasks: Vec<TaskDef>,
     groups: Vec<Group>,
+    interrupts: Vec<Interrupt>,
 }
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "group",
+    "interrupt",
     "workload",
     "channel",
     "mutex",
@@ -114,6 +117,9 @@ impl WorkloadFile {
         }
 
         let groups = group::read_all(&root.tables("group", &group::KEYS)?)?;
+        let tables = root.tables("interrupt", &interrupt::KEYS)?;
+        no_name_twice(&tables)?;
+        let interrupts = interrupt::read_all(&tables)?;
         let tables = root.tables("task", &task::KEYS)?;
         no_name_twice(&tables)?;
         let mut own = task::OwnResources::new(&programs, &resources);
@@ -128,8 +134,17 @@ impl WorkloadFile {
             return Err(program_tables[unused].wrong("name", what));
         }
 
-        let file =
-            WorkloadFile { path: path.to_owned(), header, resources, distributions, programs, places, tasks, groups };
+        let file = WorkloadFile {
+            path: path.to_owned(),
+            header,
+            resources,
+            distributions,
+            programs,
+            places,
+            tasks,
+            groups,
+            interrupts,
+        };
         if !file.by_instance() {
             header::refuse_instances(&root.need_table("workload", &header::KEYS)?)?;
         }

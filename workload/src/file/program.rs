@@ -1,7 +1,7 @@
 //! `[[program]]` and `[[phase]]`: lists of steps, with the loops and phases in them written out.
 
 use super::resource::unknown;
-use super::step::{self, Names, Step, Timers, Written, idle_policy, uclamp};
+use super::step::{self, Names, Policy, Step, Timers, Written, policy, uclamp};
 use super::{Place, name};
 use crate::{Call, Op, Program};
 use std::collections::HashMap;
@@ -48,7 +48,8 @@ pub(super) struct Phase<'a> {
 }
 
 /// The keys that a phase may hold.
-pub(super) const PHASE_KEYS: [&str; 7] = ["name", "ops", "nice", "policy", "slice", "uclamp_min", "uclamp_max"];
+pub(super) const PHASE_KEYS: [&str; 11] =
+    ["name", "ops", "nice", "policy", "priority", "runtime", "deadline", "period", "slice", "uclamp_min", "uclamp_max"];
 
 /// All phases of a file, and their numbers by name.
 #[derive(Clone, Copy, Debug)]
@@ -134,8 +135,10 @@ impl<'a, 'n> Steps<'a, 'n> {
             return Err(table.wrong("phase", what));
         }
         let (begin, phase) = (self.ops.len() as u32, &phases[index]);
-        if let Some(idle) = idle_policy(&phase.table)? {
-            self.push(of, at, Step::Call(Call::IdlePolicy(idle)))?;
+        match policy(&phase.table)? {
+            Some(policy) => self.push(of, at, Step::Call(policy.call(&phase.table)?))?,
+            // A priority or a reservation alone is refused.
+            None => Policy::Normal.realtime(&phase.table).map(|_| ())?,
         }
         if let Some(nice) = phase.table.signed("nice", &(-20..=19))? {
             self.push(of, at, Step::Call(Call::Nice(nice as i8)))?;

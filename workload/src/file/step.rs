@@ -2,7 +2,7 @@
 
 use super::distribution;
 use super::resource::{ResourceDef, named, unknown};
-use crate::{Call, Distribution, Kind, Op, TimerMode, Work};
+use crate::{Call, Deadline, Distribution, Kind, Op, Realtime, TimerMode, Work};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use wakelab_input::{InputError, Table, Value, did_you_mean};
@@ -76,7 +76,7 @@ const TABLES: [(&str, &[&str]); 22] = [
     ("barrier", &[]),
     ("fork", &[]),
     ("nice", &[]),
-    ("policy", &[]),
+    ("policy", &["priority", "runtime", "deadline", "period"]),
     ("slice", &[]),
     ("repeat", &[]),
     ("loop", &["times"]),
@@ -187,7 +187,7 @@ fn call(
         }
         "nice" => Call::Nice(table.signed(kind, &(-20..=19))?.unwrap_or(0) as i8),
         "slice" => Call::Slice { ns: table.duration(kind)?.unwrap_or(0) },
-        "policy" => Call::IdlePolicy(idle_policy(table)?.unwrap_or(false)),
+        "policy" => policy(table)?.unwrap_or(Policy::Normal).call(table)?,
         _ => unreachable!("{kind} is a list of steps"),
     })
 }
@@ -238,7 +238,79 @@ pub(super) fn uclamp(table: &Table<'_>) -> Result<[Option<u32>; 2], InputError> 
     }
 }
 
-/// Whether the key `policy` of a table names SCHED_IDLE; `None` if there is no such key.
-pub(super) fn idle_policy(table: &Table<'_>) -> Result<Option<bool>, InputError> {
-    table.choice("policy", &[("normal", false), ("idle", true)])
+/// `policy` of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Policy {
+    Normal,
+    Idle,
+    Fifo,
+    Rr,
+    Deadline,
+}
+
+/// The key `policy` of a table; `None` if there is no such key.
+pub(super) fn policy(table: &Table<'_>) -> Result<Option<Policy>, InputError> {
+    let all = [
+        ("normal", Policy::Normal),
+        ("idle", Policy::Idle),
+        ("fifo", Policy::Fifo),
+        ("rr", Policy::Rr),
+        ("deadline", Policy::Deadline),
+    ];
+    table.choice("policy", &all)
+}
+
+impl Policy {
+    /// The policy above the fair class, with its `priority` or its reservation; `None` for one of the fair class.
+    pub(super) fn realtime(self, table: &Table<'_>) -> Result<Option<Realtime>, InputError> {
+        let reserves = ["runtime", "deadline", "period"].into_iter().find(|key| table.get(key).is_some());
+        if let Some(key) = reserves.filter(|_| self != Policy::Deadline) {
+            let what = "only tasks of SCHED_DEADLINE have it; expected policy = \"deadline\", too";
+            return Err(table.wrong(key, what));
+        }
+        let priority = table.number("priority", &(1..=99))?.map(|priority| priority as u8);
+        let realtime = match (self, priority) {
+            (Policy::Fifo, Some(priority)) => Realtime::Fifo(priority),
+            (Policy::Rr, Some(priority)) => Realtime::Rr(priority),
+            (Policy::Deadline, None) => Realtime::Deadline(deadline(table)?),
+            (Policy::Fifo | Policy::Rr, None) => {
+                let what = "realtime tasks have a priority; expected priority = 1 (the least urgent) to 99, too";
+                return Err(table.wrong("policy", what));
+            }
+            (Policy::Normal | Policy::Idle | Policy::Deadline, Some(_)) => {
+                let what = "only realtime tasks have a priority; expected policy = \"fifo\" or \"rr\", too, or nice";
+                return Err(table.wrong("priority", what));
+            }
+            (Policy::Normal | Policy::Idle, None) => return Ok(None),
+        };
+        match ["nice", "slice"].into_iter().find(|key| table.get(key).is_some()) {
+            Some(key) => Err(table.wrong(key, "it is of the fair class; expected priority alone for a realtime task")),
+            None => Ok(Some(realtime)),
+        }
+    }
+
+    /// The change to this policy.
+    pub(super) fn call(self, table: &Table<'_>) -> Result<Call, InputError> {
+        Ok(match self.realtime(table)? {
+            Some(realtime) => Call::Realtime(realtime),
+            None => Call::IdlePolicy(self == Policy::Idle),
+        })
+    }
+}
+
+/// What a task of SCHED_DEADLINE reserves. The deadline is the period if it is not given, and the other way round.
+fn deadline(table: &Table<'_>) -> Result<Deadline, InputError> {
+    let time = |key: &str| table.duration(key);
+    let Some(runtime_ns) = time("runtime")? else {
+        let what = "tasks of SCHED_DEADLINE reserve time; expected runtime = \"5ms\" and period = \"20ms\", too";
+        return Err(table.wrong("policy", what));
+    };
+    let (deadline, period) = (time("deadline")?, time("period")?);
+    let Some(deadline_ns) = deadline.or(period) else {
+        let what = "tasks of SCHED_DEADLINE have a period; expected period = \"20ms\", too, or deadline";
+        return Err(table.wrong("policy", what));
+    };
+    let deadline = Deadline { runtime_ns, deadline_ns, period_ns: period.unwrap_or(deadline_ns) };
+    let key = if period.is_some() { "period" } else { "deadline" };
+    deadline.check().map_err(|what| table.wrong(key, what)).map(|()| deadline)
 }

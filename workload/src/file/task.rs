@@ -1,7 +1,7 @@
 //! `[[task]]`: which programs run, how often, and on which CPUs.
 
 use super::resource::ResourceDef;
-use super::step::{Names, program as program_named, uclamp};
+use super::step::{Names, Policy, policy, program as program_named, uclamp};
 use super::{Place, name, short};
 use crate::validate::{NR_CPUS_MAX, with_children};
 use crate::{Group, Load, Op, Program, Realtime, Task};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use wakelab_input::{InputError, Table, parse_cpulist};
 
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 18] = [
     "name",
     "program",
     "count",
@@ -24,6 +24,9 @@ pub(super) const KEYS: [&str; 15] = [
     "uclamp_min",
     "uclamp_max",
     "priority",
+    "runtime",
+    "deadline",
+    "period",
     "group",
 ];
 
@@ -131,12 +134,19 @@ pub(super) fn read(
         return Err(table.wrong("count", what));
     }
     let [uclamp_min, uclamp_max] = uclamp(table)?;
-    let policy = policy(table)?;
+    let policy = policy(table)?.unwrap_or(Policy::Normal);
+    let realtime = policy.realtime(table)?;
+    if matches!(realtime, Some(Realtime::Deadline(_))) && table.get("cpus").is_some() {
+        let what = "sched_setattr() gives SCHED_DEADLINE to tasks that may use all CPUs only (EPERM otherwise); \
+                    expected no cpus";
+        return Err(table.wrong("cpus", what));
+    }
     let task = Task {
         name: name(table)?.to_owned(),
         program,
         channels: Arc::default(),
         start_ns: table.duration("start")?.unwrap_or(0),
+        parent: None,
         nice: table.signed("nice", &(-20..=19))?.unwrap_or(0) as i8,
         idle_policy: policy == Policy::Idle,
         slice_ns: table.duration("slice")?.unwrap_or(0),
@@ -145,7 +155,7 @@ pub(super) fn read(
         footprint: 1024 * table.number("footprint_kib", &(0..=1 << 40))?.unwrap_or(0),
         uclamp_min,
         uclamp_max,
-        realtime: policy.realtime(table)?,
+        realtime,
         group: super::group::number(table, "group", groups)?,
     };
     let process = match table.text("process")? {
@@ -158,44 +168,6 @@ pub(super) fn read(
     };
     let key = if table.get("cpus").is_some() { "cpus" } else { "name" };
     Ok(TaskDef { number, task, process, place: Place::of_key(table, key) })
-}
-
-/// `policy` of tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Policy {
-    Normal,
-    Idle,
-    Fifo,
-    Rr,
-}
-
-fn policy(table: &Table<'_>) -> Result<Policy, InputError> {
-    let all = [("normal", Policy::Normal), ("idle", Policy::Idle), ("fifo", Policy::Fifo), ("rr", Policy::Rr)];
-    Ok(table.choice("policy", &all)?.unwrap_or(Policy::Normal))
-}
-
-impl Policy {
-    /// The realtime policy, with its `priority`.
-    fn realtime(self, table: &Table<'_>) -> Result<Option<Realtime>, InputError> {
-        let priority = table.number("priority", &(1..=99))?.map(|priority| priority as u8);
-        let realtime = match (self, priority) {
-            (Policy::Fifo, Some(priority)) => Realtime::Fifo(priority),
-            (Policy::Rr, Some(priority)) => Realtime::Rr(priority),
-            (Policy::Fifo | Policy::Rr, None) => {
-                let what = "realtime tasks have a priority; expected priority = 1 (the least urgent) to 99, too";
-                return Err(table.wrong("policy", what));
-            }
-            (Policy::Normal | Policy::Idle, Some(_)) => {
-                let what = "only realtime tasks have a priority; expected policy = \"fifo\" or \"rr\", too, or nice";
-                return Err(table.wrong("priority", what));
-            }
-            (Policy::Normal | Policy::Idle, None) => return Ok(None),
-        };
-        match ["nice", "slice"].into_iter().find(|key| table.get(key).is_some()) {
-            Some(key) => Err(table.wrong(key, "it is of the fair class; expected priority alone for a realtime task")),
-            None => Ok(Some(realtime)),
-        }
-    }
 }
 
 /// The CPUs that tasks may use, ascending, each once; `None` for all.

@@ -2,7 +2,7 @@
 //! sockets have in common.
 
 use crate::benchmark::TaskSet;
-use crate::{Call, Channel, Op, Program, Task};
+use crate::{Call, Channel, Op, Program, Task, Work};
 
 /// The number of a task's channel for requests.
 pub(crate) const REQUEST: u32 = 0;
@@ -31,6 +31,9 @@ pub(crate) struct Connections<'a> {
     /// The last to come to the barrier: it is forked when all others are there. None where each client begins as it is
     /// forked.
     pub(crate) main: Option<&'a str>,
+    /// The task that forks a server for each connection (`accept()`, then `fork()`), while the main task forks the
+    /// clients. None where the shell starts all, as the threads of two processes.
+    pub(crate) daemon: Option<&'a str>,
     /// Between the starts of two clients, ns.
     pub(crate) start_ns: u64,
     /// What all share, by name: each of capacity 1.
@@ -40,7 +43,7 @@ pub(crate) struct Connections<'a> {
 }
 
 impl Connections<'_> {
-    /// How many tasks so many clients are.
+    /// How many tasks so many clients are, the main task and the daemon left out.
     pub(crate) fn nr_tasks(clients: u32, others: u64) -> u64 {
         2 * u64::from(clients) + others
     }
@@ -59,17 +62,34 @@ impl Connections<'_> {
         let shared: Vec<u32> = (start + 1..).take(self.shared.len()).collect();
         channels.extend(self.shared.iter().map(|name| channel((*name).to_owned(), 1)));
         let of_all = |own: [u32; 2]| own.into_iter().chain([start]).chain(shared.iter().copied()).collect();
+        let main = 2 * n + self.others.len() as u32;
+        let parents = self.daemon.map(|_| [main + 1, main]);
         let task = |which: usize, i: u32| {
             let name = format!("{} {i}", programs[which].name);
-            Task::plain(name, which as u32, of_all([2 * i, 2 * i + 1]), u64::from(i) * self.start_ns)
+            // The first is forked when those who fork all sleep.
+            let start_ns = (u64::from(i) + u64::from(parents.is_some())) * self.start_ns;
+            let parent = parents.map(|parents| parents[which]);
+            Task { parent, ..Task::plain(name, which as u32, of_all([2 * i, 2 * i + 1]), start_ns) }
         };
         let mut tasks: Vec<Task> = (0..n).flat_map(|i| [task(0, i), task(1, i)]).collect();
-        let others = self.others.into_iter().chain(self.main.map(|name| (name, vec![barrier()])));
-        for (name, ops) in others {
+        let last_ns = u64::from(n) * self.start_ns;
+        // Who forks the others is there from the start.
+        let main = self.main.map(|name| match self.daemon {
+            Some(_) => (name, vec![Op::Sleep(Work::uniform(last_ns + self.start_ns, 0)), barrier()], 0),
+            None => (name, vec![barrier()], last_ns),
+        });
+        let others = self.others.into_iter().map(|(name, ops)| (name, ops, last_ns)).chain(main);
+        for (name, ops, start_ns) in others {
             let index = programs.len() as u32;
             programs.push(program(name, ops));
             // They use neither of the first two; the numbers only keep the others' places.
-            tasks.push(Task::plain(name.to_owned(), index, of_all([start; 2]), u64::from(n) * self.start_ns));
+            tasks.push(Task::plain(name.to_owned(), index, of_all([start; 2]), start_ns));
+        }
+        if let Some(name) = self.daemon {
+            let index = programs.len() as u32;
+            programs.push(program(name, vec![Op::Recv { channel: 0 }]));
+            tasks.push(Task::plain(name.to_owned(), index, vec![channels.len() as u32], 0));
+            channels.push(channel(format!("{name} waits"), 1));
         }
         TaskSet { programs, channels, tasks }
     }

@@ -202,16 +202,14 @@ impl<'a> Prop<'a> {
 }
 
 /// Keys of threads and phases that rt-app knows and the model does not, with what is not modelled.
-const NOT_MODELLED: [(&str, &str); 6] = [
-    ("dl-period", DEADLINE),
-    ("dl-deadline", DEADLINE),
+const NOT_MODELLED: [(&str, &str); 4] = [
     ("period", DEADLINE),
     ("deadline", DEADLINE),
     ("taskgroup", "cgroups are not modelled"),
     ("membind_nodes", "memory of nodes is not modelled"),
 ];
 
-const DEADLINE: &str = "parameters of SCHED_DEADLINE are not modelled";
+const DEADLINE: &str = "parameters of SCHED_DEADLINE are called dl-runtime, dl-period and dl-deadline";
 
 /// Keys of threads before rt-app 1.0.
 const OLD: [&str; 3] = ["exec", "lock_order", "resources"];

@@ -130,6 +130,7 @@ impl RtApp {
                     program: program as u32,
                     channels: Arc::clone(&own),
                     start_ns: 0,
+                    parent: None,
                     nice: thread.nice,
                     idle_policy: thread.policy == Policy::Idle,
                     slice_ns: thread.slice_ns,
@@ -160,6 +161,7 @@ impl RtApp {
             distributions: vec![],
             params: vec![],
             groups: vec![],
+            interrupts: vec![],
         }
     }
 

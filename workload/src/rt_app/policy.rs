@@ -1,8 +1,8 @@
 //! Policies, nice values and priorities, slices and utilisation clamps.
 
 use super::json::{Cx, Object, Place, Prop};
-use crate::Realtime;
 use crate::error::WorkloadError;
+use crate::{Deadline, Realtime};
 use wakelab_input::did_you_mean;
 
 /// A scheduling policy.
@@ -16,22 +16,24 @@ pub(super) enum Policy {
     Fifo,
     /// SCHED_RR.
     Rr,
+    /// SCHED_DEADLINE.
+    Deadline,
     /// A policy that the model does not have, read leniently as SCHED_OTHER. Its nice value is 0, because its priority
     /// is of another kind.
     NotModelled,
 }
 
 impl Policy {
-    /// Whether it is a policy of the realtime class.
+    /// Whether it is a policy of the realtime or deadline class.
     pub(super) fn is_realtime(self) -> bool {
-        matches!(self, Policy::Fifo | Policy::Rr)
+        matches!(self, Policy::Fifo | Policy::Rr | Policy::Deadline)
     }
 }
 
 /// `DEFAULT_THREAD_PRIORITY` of rt-app: the priority of realtime threads that give none.
 const DEFAULT_PRIORITY: u8 = 10;
 
-const MODELLED: &str = "SCHED_OTHER, SCHED_IDLE, SCHED_FIFO or SCHED_RR";
+const MODELLED: &str = "SCHED_OTHER, SCHED_IDLE, SCHED_FIFO, SCHED_RR or SCHED_DEADLINE";
 
 const KNOWN: [&str; 6] = ["SCHED_OTHER", "SCHED_IDLE", "SCHED_BATCH", "SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE"];
 
@@ -42,6 +44,7 @@ pub(super) fn policy(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Policy, WorkloadErr
         Some("SCHED_IDLE") => Ok(Policy::Idle),
         Some("SCHED_FIFO") => Ok(Policy::Fifo),
         Some("SCHED_RR") => Ok(Policy::Rr),
+        Some("SCHED_DEADLINE") => Ok(Policy::Deadline),
         Some(name) if KNOWN.contains(&name) => {
             let what = format!("{name} is not modelled; expected {MODELLED}");
             cx.refuse(&prop.place, &what, "it is SCHED_OTHER with nice 0").map(|()| Policy::NotModelled)
@@ -60,6 +63,9 @@ pub(super) struct Sched {
     priority: Option<(i64, Place)>,
     /// `"dl-runtime"`, us.
     runtime: Option<(u64, Place)>,
+    /// `"dl-period"` and `"dl-deadline"`, us.
+    period: Option<(u64, Place)>,
+    deadline: Option<(u64, Place)>,
     pub(super) uclamp: Uclamp,
 }
 
@@ -93,41 +99,65 @@ impl Uclamp {
 }
 
 impl Sched {
-    /// Reads `"policy"`, `"priority"`, `"dl-runtime"` and the clamps.
+    /// Reads `"policy"`, `"priority"`, `"dl-runtime"`, `"dl-period"`, `"dl-deadline"` and the clamps.
     pub(super) fn read(cx: &Cx<'_>, of: &Object<'_>) -> Result<Self, WorkloadError> {
         let policy = of.get(cx, "policy")?.map(|prop| policy(cx, prop)).transpose()?;
         let priority = |prop: &Prop<'_>| Ok::<_, WorkloadError>((prop.int(cx, -20, 99, PRIORITY)?, prop.place.clone()));
-        let us = "us, the slice that the thread asks for";
-        let runtime = |prop: &Prop<'_>| {
-            Ok::<_, WorkloadError>((prop.int(cx, 0, i64::from(i32::MAX), us)? as u64, prop.place.clone()))
+        let us = |key, what: &str| {
+            let read = |prop: &Prop<'_>| {
+                Ok::<_, WorkloadError>((prop.int(cx, 0, i64::from(i32::MAX), what)? as u64, prop.place.clone()))
+            };
+            of.get(cx, key)?.map(read).transpose()
         };
         Ok(Sched {
             policy,
             priority: of.get(cx, "priority")?.map(priority).transpose()?,
-            runtime: of.get(cx, "dl-runtime")?.map(runtime).transpose()?,
+            runtime: us("dl-runtime", "us, the slice that the thread asks for")?,
+            period: us("dl-period", "us, the period of SCHED_DEADLINE")?,
+            deadline: us("dl-deadline", "us, the deadline of SCHED_DEADLINE")?,
             uclamp: Uclamp::read(cx, of)?,
         })
     }
 
     /// Returns whether the slice is set.
     pub(super) fn sets_slice(&self) -> bool {
-        self.runtime.is_some()
+        self.runtime.is_some() && self.policy != Some(Policy::Deadline)
     }
 
-    /// Returns the slice that is requested under a policy, ns. With SCHED_DEADLINE and other policies that are not
-    /// modelled, the key belongs to the policy.
+    /// Returns the slice that is requested under a policy, ns. With SCHED_DEADLINE the key belongs to the policy.
     pub(super) fn slice_ns(&self, cx: &Cx<'_>, policy: Policy) -> Result<Option<u64>, WorkloadError> {
+        if policy != Policy::Deadline
+            && let Some((_, place)) = self.period.as_ref().or(self.deadline.as_ref())
+        {
+            cx.refuse(place, "only a thread of SCHED_DEADLINE has a period and a deadline", "it is left out")?;
+        }
         match &self.runtime {
             None => Ok(None),
+            Some(_) if policy == Policy::Deadline => Ok(None),
             Some((us, _)) if policy == Policy::Other => Ok(Some(us * 1_000)),
             Some((_, place)) => {
-                let what = match policy {
-                    Policy::NotModelled => "parameters of SCHED_DEADLINE are not modelled",
-                    _ => "only a thread of SCHED_OTHER can ask for a slice",
-                };
+                let what = "only a thread of SCHED_OTHER can ask for a slice";
                 cx.refuse(place, what, "it is left out").map(|()| None)
             }
         }
+    }
+
+    /// What a thread of SCHED_DEADLINE reserves: rt-app's period is the runtime and its deadline the period, if they
+    /// are not given.
+    fn deadline(&self, cx: &Cx<'_>, of: &Place) -> Result<Deadline, WorkloadError> {
+        let Some((runtime, place)) = &self.runtime else {
+            let what = "SCHED_DEADLINE without \"dl-runtime\"; expected \"dl-runtime\" and \"dl-period\", us";
+            return Err(of.error(cx.path, what));
+        };
+        let us = |time: &Option<(u64, Place)>| time.as_ref().map(|(us, _)| *us);
+        let period = us(&self.period).unwrap_or(*runtime);
+        let deadline = Deadline {
+            runtime_ns: runtime * 1_000,
+            deadline_ns: us(&self.deadline).unwrap_or(period) * 1_000,
+            period_ns: period * 1_000,
+        };
+        let place = [&self.deadline, &self.period].into_iter().flatten().next().map_or(place, |(_, place)| place);
+        deadline.check().map_err(|what| place.error(cx.path, what)).map(|()| deadline)
     }
 
     /// Returns the nice value under a policy, if one is set. A policy without one sets it to 0.
@@ -143,10 +173,19 @@ impl Sched {
         }
     }
 
-    /// Returns the policy and priority of a realtime thread or phase; `None` under other policies.
-    pub(super) fn realtime(&self, cx: &Cx<'_>, policy: Policy) -> Result<Option<Realtime>, WorkloadError> {
+    /// Returns the policy of a realtime thread or phase, at `place`, and its priority or what it reserves; `None` under
+    /// other policies.
+    pub(super) fn realtime(
+        &self,
+        cx: &Cx<'_>,
+        policy: Policy,
+        place: &Place,
+    ) -> Result<Option<Realtime>, WorkloadError> {
         if !policy.is_realtime() {
             return Ok(None);
+        }
+        if policy == Policy::Deadline {
+            return self.deadline(cx, place).map(|deadline| Some(Realtime::Deadline(deadline)));
         }
         let priority = match &self.priority {
             None => DEFAULT_PRIORITY,
@@ -159,9 +198,10 @@ impl Sched {
         Ok(Some(if policy == Policy::Fifo { Realtime::Fifo(priority) } else { Realtime::Rr(priority) }))
     }
 
-    /// Returns whether the policy or the priority is set.
-    pub(super) fn sets_policy(&self) -> bool {
-        self.policy.is_some() || self.priority.is_some()
+    /// Returns whether the policy, the priority or the reservation of a thread of this policy is set.
+    pub(super) fn sets_policy(&self, policy: Policy) -> bool {
+        let reserves = policy == Policy::Deadline && self.runtime.is_some();
+        self.policy.is_some() || self.priority.is_some() || reserves
     }
 }
 

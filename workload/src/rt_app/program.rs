@@ -21,6 +21,8 @@ pub(super) struct Shared {
     slices: bool,
     /// The timers that are absolute somewhere.
     absolute: HashSet<String>,
+    /// The forked threads that find another policy or priority of the realtime or deadline class than their own.
+    changed: HashSet<String>,
 }
 
 impl Shared {
@@ -30,7 +32,8 @@ impl Shared {
         let forked = forked(threads).into_iter().map(|thread| thread.name.clone()).zip(first..).collect();
         let slices = threads.iter().any(|thread| thread.slice_ns != 0 || thread.phases.iter().any(Phase::sets_slice));
         let absolute = threads.iter().flat_map(absolute_timers).map(str::to_owned).collect();
-        Shared { resources, cpu_sets: HashMap::new(), forked, slices, absolute }
+        let changed = changed(threads);
+        Shared { resources, cpu_sets: HashMap::new(), forked, slices, absolute, changed }
     }
 
     /// The resources and sets of CPUs that the programs name, by number.
@@ -68,8 +71,11 @@ pub(super) fn write(
     let (timers, modes) = timers_of(thread, &shared.absolute);
     let mut writer = Writer { cx, shared, modes, timers, ops: vec![], places: vec![] };
     if forked {
-        // A realtime thread has inherited all of it (`tasks` checks that).
-        if thread.realtime.is_none() {
+        if let Some(realtime) = thread.realtime {
+            if writer.shared.changed.contains(&thread.name) {
+                writer.call(Call::Realtime(realtime), &thread.place);
+            }
+        } else {
             writer.call(Call::IdlePolicy(thread.policy == Policy::Idle), &thread.place);
             writer.call(Call::Nice(thread.nice), &thread.place);
             if writer.shared.slices {
@@ -119,15 +125,24 @@ impl Writer<'_> {
     fn phases(&mut self, thread: &Thread) -> Result<(), WorkloadError> {
         let begin = self.ops.len();
         let moves = thread.phases.iter().any(|phase| phase.cpus.is_some());
+        let changes = self.changes_class(thread)?;
         let mut policy = thread.policy;
         for (i, phase) in thread.phases.iter().enumerate() {
-            if !self.keeps_realtime(thread, phase, policy)? {
-                if let Some(set) = phase.sched.policy {
-                    policy = set;
-                    self.call(Call::IdlePolicy(set == Policy::Idle), &phase.place);
-                }
-                if let Some(nice) = phase.sched.nice(self.cx, policy)? {
-                    self.call(Call::Nice(nice), &phase.place);
+            let sets = phase.sched.sets_policy(phase.sched.policy.unwrap_or(policy));
+            policy = phase.sched.policy.unwrap_or(policy);
+            match phase.sched.realtime(self.cx, policy, &phase.place) {
+                Ok(Some(realtime)) if sets && changes => self.call(Call::Realtime(realtime), &phase.place),
+                Ok(Some(_)) => {}
+                // What the thread reserves goes on.
+                Err(_) if !sets => {}
+                Err(error) => return Err(error),
+                Ok(None) => {
+                    if let Some(set) = phase.sched.policy {
+                        self.call(Call::IdlePolicy(set == Policy::Idle), &phase.place);
+                    }
+                    if let Some(nice) = phase.sched.nice(self.cx, policy)? {
+                        self.call(Call::Nice(nice), &phase.place);
+                    }
                 }
             }
             if let Some(ns) = phase.sched.slice_ns(self.cx, policy)? {
@@ -158,19 +173,18 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether a phase leaves the policy and priority as they are because they are, or would be, those of the realtime
-    /// class, which a thread cannot enter, leave or change priorities in while it runs.
-    fn keeps_realtime(&self, thread: &Thread, phase: &Phase, policy: Policy) -> Result<bool, WorkloadError> {
-        let set = phase.sched.policy.unwrap_or(policy);
-        if !thread.policy.is_realtime() && !set.is_realtime() {
-            return Ok(false);
+    /// Whether some phase sets another policy or priority of the realtime or deadline class than the thread begins
+    /// with, or leaves that class or enters it.
+    fn changes_class(&self, thread: &Thread) -> Result<bool, WorkloadError> {
+        let mut policy = thread.policy;
+        for phase in &thread.phases {
+            let sets = phase.sched.sets_policy(phase.sched.policy.unwrap_or(policy));
+            policy = phase.sched.policy.unwrap_or(policy);
+            if sets && phase.sched.realtime(self.cx, policy, &phase.place)? != thread.realtime {
+                return Ok(true);
+            }
         }
-        if phase.sched.sets_policy() && phase.sched.realtime(self.cx, set)? != thread.realtime {
-            let what = "the phase changes the policy or priority of a realtime thread, or makes it one, which is not \
-                        modelled while a thread runs; expected the policy and priority of the thread";
-            self.cx.refuse(&phase.place, what, "the thread keeps its policy and priority")?;
-        }
-        Ok(true)
+        Ok(false)
     }
 
     fn again(&mut self, to: usize, times: Times, place: &Place) {
@@ -200,6 +214,24 @@ pub(super) fn forked(threads: &[Thread]) -> Vec<&Thread> {
     });
     let names: HashSet<&String> = names.collect();
     threads.iter().filter(|thread| names.contains(&thread.name)).collect()
+}
+
+/// The names of the threads of the realtime or deadline class that are forked by a thread with another policy or
+/// priority, or by one whose phases set some.
+fn changed(threads: &[Thread]) -> HashSet<String> {
+    let of: HashMap<&str, &Thread> = threads.iter().map(|thread| (thread.name.as_str(), thread)).collect();
+    let mut changed = HashSet::new();
+    for parent in threads {
+        let sets =
+            parent.phases.iter().any(|phase| phase.sched.policy.is_some() || phase.sched.sets_policy(parent.policy));
+        for step in parent.steps() {
+            let Event::Fork(name) = &step.event else { continue };
+            if of.get(name.as_str()).is_some_and(|child| sets || child.realtime != parent.realtime) {
+                changed.insert(name.clone());
+            }
+        }
+    }
+    changed
 }
 
 /// Returns the threads that exist from the start.

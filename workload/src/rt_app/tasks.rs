@@ -39,7 +39,7 @@ pub(super) fn read(cx: &Cx<'_>, tasks: &Prop<'_>, policy: Policy) -> Result<Vec<
         return Err(tasks.place.error(cx.path, what));
     }
     let mut threads = reached(cx, threads)?;
-    inherited(cx, &threads)?;
+    no_deadline_forks(cx, &threads)?;
     conditions(cx, &mut threads)?;
     no_shared_timers(cx, &threads)?;
     Ok(threads)
@@ -85,21 +85,16 @@ fn forks(cx: &Cx<'_>, numbers: &HashMap<&str, usize>, of: &Thread) -> Result<Vec
     Ok(children)
 }
 
-/// Checks that threads that are forked have the realtime policy and priority that they inherit: they cannot change it
-/// while they run.
-fn inherited(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
-    let of: HashMap<&str, &Thread> = threads.iter().map(|thread| (thread.name.as_str(), thread)).collect();
-    for parent in threads {
-        for step in parent.steps() {
-            let Event::Fork(name) = &step.event else { continue };
-            if of.get(name.as_str()).is_some_and(|child| child.realtime != parent.realtime) {
-                let what = format!(
-                    "{name:?} is forked with the policy and priority of {:?}, and to change from, to or within the \
-                     realtime class while a thread runs is not modelled; expected the same of both",
-                    parent.name
-                );
-                return Err(step.place.error(cx.path, what));
-            }
+/// Refuses forks by threads of SCHED_DEADLINE, for which `fork()` fails (EAGAIN).
+fn no_deadline_forks(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
+    for parent in threads.iter().filter(|thread| thread.policy == Policy::Deadline) {
+        if parent.phases.iter().any(|phase| phase.sched.policy.is_some()) {
+            continue;
+        }
+        let fork = parent.steps().find(|step| matches!(step.event, Event::Fork(_)));
+        if let Some(step) = fork {
+            let what = "a thread of SCHED_DEADLINE cannot fork (EAGAIN); expected a thread of another policy";
+            return Err(step.place.error(cx.path, what));
         }
     }
     Ok(())

@@ -29,8 +29,20 @@ pub(super) struct Thread {
 }
 
 /// The keys of a thread besides events.
-const KEYS: [&str; 10] =
-    ["instance", "delay", "loop", "cpus", "policy", "priority", "dl-runtime", "phases", "util_min", "util_max"];
+const KEYS: [&str; 12] = [
+    "instance",
+    "delay",
+    "loop",
+    "cpus",
+    "policy",
+    "priority",
+    "dl-runtime",
+    "dl-period",
+    "dl-deadline",
+    "phases",
+    "util_min",
+    "util_max",
+];
 
 impl Thread {
     /// Reads a thread of that name.
@@ -44,15 +56,20 @@ impl Thread {
         let sched = Sched::read(cx, &object)?;
         let policy = sched.policy.unwrap_or(policy);
         let (times, phases) = phases(cx, name, &object)?;
+        let cpus = cpus(cx, &object)?;
+        if let (Policy::Deadline, Some(cpus)) = (policy, &cpus) {
+            let what = "sched_setattr() gives SCHED_DEADLINE to threads that may use all CPUs only (EPERM otherwise)";
+            return Err(cpus.place.error(cx.path, format!("{what}; expected no \"cpus\"")));
+        }
         Ok(Thread {
             name: name.to_owned(),
             place: prop.place.clone(),
             instances,
             delay_ns,
-            cpus: cpus(cx, &object)?,
+            cpus,
             policy,
             nice: sched.nice(cx, policy)?.unwrap_or(0),
-            realtime: sched.realtime(cx, policy)?,
+            realtime: sched.realtime(cx, policy, &prop.place)?,
             slice_ns: sched.slice_ns(cx, policy)?.unwrap_or(0),
             uclamp: sched.uclamp,
             times,
@@ -139,7 +156,8 @@ pub(super) struct Cpus {
     pub(super) place: Place,
 }
 
-const PHASE_KEYS: [&str; 7] = ["loop", "cpus", "policy", "priority", "dl-runtime", "util_min", "util_max"];
+const PHASE_KEYS: [&str; 9] =
+    ["loop", "cpus", "policy", "priority", "dl-runtime", "dl-period", "dl-deadline", "util_min", "util_max"];
 
 impl Phase {
     /// Returns whether the phase sets the slice.

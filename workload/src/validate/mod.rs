@@ -77,6 +77,7 @@ impl Workload {
             check_task(self, task, needed[&(task.program as usize)], nr_cpus).map_err(wrong)?;
         }
         self.check_realtime(&families)?;
+        self.check_interrupts(nr_cpus)?;
         for (index, program) in self.programs.iter().enumerate() {
             program::check_locks(program, &|mutex| self.resource_name(index, mutex))
                 .map_err(|wrong| wrong.in_program(program))?;
@@ -90,21 +91,54 @@ impl Workload {
         }
     }
 
-    /// Checks that realtime tasks, and those that they fork, do not change their class or what only fair tasks have.
+    /// Checks the policies of tasks above the fair class. A task that stays there, with those that it forks, cannot
+    /// change what only fair tasks have; one that stays a deadline task cannot fork.
     fn check_realtime(&self, families: &Families) -> Result<(), WorkloadError> {
         for task in &self.tasks {
-            let Some(Realtime::Fifo(priority) | Realtime::Rr(priority)) = task.realtime else { continue };
-            if !(1..=99).contains(&priority) {
-                let what = format!("the priority {priority}; expected 1 to 99");
-                return Err(WorkloadError::new(About::Task(task.name.clone()), what));
+            let Some(realtime) = task.realtime else { continue };
+            check_policy(realtime).map_err(|what| WorkloadError::new(About::Task(task.name.clone()), what))?;
+            let family = &families[&(task.program as usize)];
+            let changes = |op: &Op| matches!(op, Op::Call(Call::IdlePolicy(_) | Call::Realtime(_)));
+            if family.iter().any(|&program| self.programs[program].ops.iter().any(changes)) {
+                continue;
             }
-            for &program in &families[&(task.program as usize)] {
-                let fair = |op: &Op| matches!(op, Op::Call(Call::Nice(_) | Call::IdlePolicy(_) | Call::Slice { .. }));
-                if let Some(step) = self.programs[program].ops.iter().position(fair) {
-                    let what = "the task is a realtime task, and changes of its class, nice value or slice are not \
-                                modelled; expected a program without nice, policy and slice";
+            let deadline = matches!(realtime, Realtime::Deadline(_));
+            for &program in family {
+                let ops = &self.programs[program].ops;
+                let fair = |op: &Op| matches!(op, Op::Call(Call::Nice(_) | Call::Slice { .. }));
+                if let Some(step) = ops.iter().position(fair) {
+                    let what = "the task is a realtime task, and has no nice value or slice; expected a program \
+                                without them, or a change of policy before";
                     return Err(WrongStep::new(step, what).in_program(&self.programs[program]));
                 }
+                if let Some(step) = ops.iter().position(|op| deadline && matches!(op, Op::Fork { .. })) {
+                    let what = "a task of SCHED_DEADLINE cannot fork (EAGAIN); expected a program without forks, or a \
+                                change of policy before";
+                    return Err(WrongStep::new(step, what).in_program(&self.programs[program]));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the interrupts: their CPUs are there, and those of one CPU leave it some time.
+    fn check_interrupts(&self, nr_cpus: u32) -> Result<(), WorkloadError> {
+        let mut taken: BTreeMap<u32, u64> = BTreeMap::new();
+        for interrupt in &self.interrupts {
+            let wrong = |what| Err(WorkloadError::new(About::Whole, format!("interrupt {}: {what}", interrupt.name)));
+            if let Err(what) = interrupt.cpus.as_ref().map_or(Ok(()), |cpus| check_cpus(cpus, nr_cpus)) {
+                return wrong(what);
+            }
+            let per_mille = (interrupt.time_ns + interrupt.softirq_ns) * 1000 / interrupt.period.ns.max(1);
+            // What those of all CPUs take counts everywhere.
+            let cpus = interrupt.cpus.clone().unwrap_or_else(|| vec![u32::MAX]);
+            cpus.into_iter().for_each(|cpu| *taken.entry(cpu).or_default() += per_mille);
+            let everywhere = taken.get(&u32::MAX).copied().unwrap_or(0);
+            let worst = taken.iter().filter(|(cpu, _)| **cpu != u32::MAX).map(|(_, taken)| *taken).max().unwrap_or(0);
+            if everywhere + worst >= 1000 {
+                return wrong(
+                    "with those before it, interrupts take all time of a CPU; expected less than that".to_owned(),
+                );
             }
         }
         Ok(())
@@ -187,7 +221,32 @@ fn check_task(workload: &Workload, task: &Task, needs: usize, nr_cpus: u32) -> R
         return Err(format!("nice is {}; expected -20 to 19", task.nice));
     }
     check_uclamp(task.uclamp_min, task.uclamp_max)?;
+    check_parent(workload, task)?;
     task.affinity.as_ref().map_or(Ok(()), |cpus| check_cpus(cpus, nr_cpus))
+}
+
+/// Checks a policy above the fair class.
+fn check_policy(realtime: Realtime) -> Result<(), String> {
+    match realtime {
+        Realtime::Fifo(priority) | Realtime::Rr(priority) if !(1..=99).contains(&priority) => {
+            Err(format!("the priority {priority}; expected 1 to 99"))
+        }
+        Realtime::Fifo(_) | Realtime::Rr(_) => Ok(()),
+        Realtime::Deadline(deadline) => deadline.check(),
+    }
+}
+
+/// Checks that the task that forks this one is there when it does.
+fn check_parent(workload: &Workload, task: &Task) -> Result<(), String> {
+    let Some(index) = task.parent else { return Ok(()) };
+    match workload.tasks.get(index as usize) {
+        None => Err(format!("task {index} forks it, of {}", workload.tasks.len())),
+        Some(parent) if parent.parent.is_some() => {
+            Err(format!("{} forks it; expected a task of the shell", parent.name))
+        }
+        Some(parent) if parent.start_ns > task.start_ns => Err(format!("{} forks it, and starts later", parent.name)),
+        Some(_) => Ok(()),
+    }
 }
 
 /// Checks what is requested of `sched_setattr()` at once.

@@ -41,6 +41,7 @@ fn check_call(call: Call) -> Result<(), String> {
         Call::Uclamp { min, max } if min.max(max).is_some_and(|clamp| clamp > 1024) => {
             Err("a clamp above 1024; expected 0 to 1024".to_owned())
         }
+        Call::Realtime(realtime) => super::check_policy(realtime),
         Call::RecvBatch { room: 0, .. } => Err("waits for room of 0 messages; expected 1 or more".to_owned()),
         _ => Ok(()),
     }

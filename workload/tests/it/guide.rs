@@ -53,6 +53,7 @@ fn the_benchmark_of_the_guide_is_sound() {
                 distributions: vec![],
                 params: values.into_params(),
                 groups: vec![],
+                interrupts: vec![],
             };
             assert_eq!(workload.validate(4), Ok(()));
         }

@@ -1,7 +1,7 @@
 //! What events, phases and threads of rt-app become.
 
 use std::path::Path;
-use wakelab_workload::{Call, Op, Realtime, RtApp, TimerMode, Work, Workload};
+use wakelab_workload::{Call, Deadline, Op, Realtime, RtApp, TimerMode, Work, Workload};
 
 fn workload(json: &str) -> Workload {
     let (file, warnings) = RtApp::parse(Path::new("a/b.json"), json, false).unwrap();
@@ -225,6 +225,31 @@ fn a_load_is_so_many_rt_apps_each_with_resources_of_its_own() {
 fn a_thread_that_comes_twice_gets_a_number_as_workgen_gives_it() {
     let two = workload(r#"{"tasks": {"t": {"run": 1}, "t": {"run": 2}}}"#);
     assert_eq!(two.tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["t", "t1"]);
+}
+
+#[test]
+fn phases_and_forks_change_the_policy_as_they_begin() {
+    let calls = |json: &str, program: usize| {
+        let programs = workload(json).programs;
+        programs[program].ops.iter().filter_map(Op::call).collect::<Vec<_>>()
+    };
+    let deadline = |runtime: u64, deadline: u64, period: u64| {
+        let us = |us: u64| us * 1_000;
+        let all = Deadline { runtime_ns: us(runtime), deadline_ns: us(deadline), period_ns: us(period) };
+        Call::Realtime(Realtime::Deadline(all))
+    };
+    let text = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_FIFO\", \"priority\": 5, \"phases\": {\
+                \"p\": {\"run\": 1}, \
+                \"q\": {\"policy\": \"SCHED_DEADLINE\", \"dl-runtime\": 500, \"dl-period\": 9000, \"dl-deadline\": 7000, \
+                \"run\": 1}, \
+                \"r\": {\"policy\": \"SCHED_OTHER\", \"run\": 1}, \
+                \"s\": {\"policy\": \"SCHED_FIFO\", \"priority\": 5, \"run\": 1}}}}}";
+    let expected =
+        [deadline(500, 7000, 9000), Call::IdlePolicy(false), Call::Nice(0), Call::Realtime(Realtime::Fifo(5))];
+    assert_eq!(calls(text, 0), expected);
+    let text = "{\"tasks\": {\"a\": {\"loop\": 1, \"run\": 1, \"fork\": \"b\"}, \"b\": {\"instance\": 0, \"loop\": 1, \
+                \"policy\": \"SCHED_DEADLINE\", \"dl-runtime\": 1000, \"dl-period\": 2000, \"run\": 1}}}";
+    assert_eq!(calls(text, 1), [deadline(1000, 2000, 2000)]);
 }
 
 #[test]

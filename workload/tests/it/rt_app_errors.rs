@@ -104,8 +104,8 @@ fn values_have_their_types_and_ranges() {
     );
     refused(
         &thread("\"run\": 1, \"policy\": \"SCHED_OTHR\""),
-        "2: `tasks.t.policy`: expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO or SCHED_RR, found \"SCHED_OTHR\"\n  \
-         hint: did you mean `SCHED_OTHER`?",
+        "2: `tasks.t.policy`: expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO, SCHED_RR or SCHED_DEADLINE, found \
+         \"SCHED_OTHR\"\n  hint: did you mean `SCHED_OTHER`?",
     );
     refused(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"global\": {\n\"calibration\": \"CPUX\"}}",
@@ -165,7 +165,13 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     let_pass(
         &thread("\"run\": 1,\n\"dl-period\": 5"),
         "3: `tasks.t.dl-period`",
-        "parameters of SCHED_DEADLINE are not modelled",
+        "only a thread of SCHED_DEADLINE has a period and a deadline",
+        out,
+    );
+    let_pass(
+        &thread("\"run\": 1,\n\"deadline\": 5"),
+        "3: `tasks.t.deadline`",
+        "parameters of SCHED_DEADLINE are called dl-runtime, dl-period and dl-deadline",
         out,
     );
     let_pass(
@@ -179,11 +185,9 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
         "3: `tasks.t.dl-runtime`: expected us, the slice that the thread asks for, a whole number from 0 to \
          2147483647, found -5",
     );
-    for policy in ["SCHED_DEADLINE", "SCHED_BATCH"] {
-        let what = format!("{policy} is not modelled; expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO or SCHED_RR");
-        let json = thread(&format!("\"run\": 1, \"priority\": 50,\n\"policy\": \"{policy}\""));
-        let_pass(&json, "3: `tasks.t.policy`", &what, "it is SCHED_OTHER with nice 0");
-    }
+    let what = "SCHED_BATCH is not modelled; expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO, SCHED_RR or SCHED_DEADLINE";
+    let json = thread("\"run\": 1, \"priority\": 50,\n\"policy\": \"SCHED_BATCH\"");
+    let_pass(&json, "3: `tasks.t.policy`", what, "it is SCHED_OTHER with nice 0");
     let_pass(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"global\": {\n\"pi_enabled\": true}}",
         "2: `global.pi_enabled`",
@@ -325,29 +329,35 @@ fn clamps_that_sched_setattr_refuses_are_refused() {
 }
 
 #[test]
-fn realtime_threads_keep_their_policy_and_priority() {
+fn priorities_and_reservations_are_in_their_ranges() {
     for priority in [0, 100, -5] {
         let json = thread(&format!("\"run\": 1, \"policy\": \"SCHED_RR\",\n\"priority\": {priority}"));
         let error = parse(&json, true).unwrap_err();
         assert!(error.starts_with("w.json:3: `tasks.t.priority`: ") && error.contains("99"), "{error}");
     }
-    let what = "the phase changes the policy or priority of a realtime thread, or makes it one, which is not modelled \
-                while a thread runs; expected the policy and priority of the thread";
-    let keeps = "the thread keeps its policy and priority";
-    for (of_thread, of_phase) in [
-        ("\"policy\": \"SCHED_FIFO\"", "\"policy\": \"SCHED_RR\""),
-        ("\"policy\": \"SCHED_FIFO\"", "\"priority\": 11"),
-        ("\"policy\": \"SCHED_RR\"", "\"policy\": \"SCHED_OTHER\""),
-        ("\"priority\": 3", "\"policy\": \"SCHED_FIFO\""),
-    ] {
-        let json = thread(&format!("{of_thread}, \"phases\": {{\n\"p\": {{{of_phase}, \"run\": 1}}}}"));
-        let_pass(&json, "3: `tasks.t.phases.p`", what, keeps);
-    }
-    let json = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_FIFO\", \"loop\": 1,\n\"fork\": \"b\", \"run\": 1},\n\
-                \"b\": {\"instance\": 0, \"loop\": 1, \"run\": 1}}}";
+    let deadline = |keys: &str| thread(&format!("\"policy\": \"SCHED_DEADLINE\", \"run\": 1,\n{keys}"));
+    refused(
+        &deadline("\"dl-period\": 20000"),
+        "2: `tasks.t`: SCHED_DEADLINE without \"dl-runtime\"; expected \"dl-runtime\" and \"dl-period\", us",
+    );
+    refused(
+        &deadline("\"dl-runtime\": 5000, \"dl-period\": 4000"),
+        "3: `tasks.t.dl-period`: a deadline of 4000000 ns, before the runtime of 5000000 ns is over; expected the \
+         runtime or more",
+    );
+    refused(
+        &deadline("\"dl-runtime\": 10, \"dl-period\": 0"),
+        "3: `tasks.t.dl-period`: a deadline of 0 ns, before the runtime of 10000 ns is over; expected the runtime or more",
+    );
+    refused(
+        &deadline("\"dl-runtime\": 5000, \"dl-period\": 20000, \"cpus\": [0]"),
+        "3: `tasks.t.cpus`: sched_setattr() gives SCHED_DEADLINE to threads that may use all CPUs only (EPERM otherwise); \
+         expected no \"cpus\"",
+    );
+    let json = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_DEADLINE\", \"dl-runtime\": 5000, \"loop\": 1,\n\"fork\": \"b\", \
+                \"run\": 1},\n\"b\": {\"instance\": 0, \"loop\": 1, \"run\": 1}}}";
     refused(
         json,
-        "2: `tasks.a.fork`: \"b\" is forked with the policy and priority of \"a\", and to change from, to or within \
-         the realtime class while a thread runs is not modelled; expected the same of both",
+        "2: `tasks.a.fork`: a thread of SCHED_DEADLINE cannot fork (EAGAIN); expected a thread of another policy",
     );
 }

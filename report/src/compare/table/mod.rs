@@ -188,7 +188,7 @@ fn times(rows: &[CompareRow]) -> String {
 }
 
 /// A line for each run that changed state, or one that says that none did.
-pub(crate) fn states_text(comparison: &Comparison) -> String {
+fn states_text(comparison: &Comparison) -> String {
     let settle_ns = comparison.experiment.settle_ns;
     let mut text = String::new();
     for row in &comparison.rows {
@@ -213,7 +213,7 @@ fn changed(side: &Side) -> impl Iterator<Item = (usize, &RunStats)> {
     (1..).zip(&side.runs).filter(|(_, run)| !run.changes.is_empty())
 }
 
-fn state_name(state: State) -> &'static str {
+pub(crate) fn state_name(state: State) -> &'static str {
     match state {
         State::Migrating => "migrating",
         State::Stacked => "stacked",

@@ -7,25 +7,40 @@ mod trust;
 use super::machine::machine;
 use super::over_time::{SideOverTime, add_charts, migrations};
 use super::wakeups::{all_reasons, explained, latency, reasons};
+use super::{TEXT, n, side_names, table, text};
 use crate::VERSION;
-use crate::compare::{differ, states_text, verdict_lines};
-use crate::numbers::thousands;
+use crate::compare::{differ, state_name, verdict_lines};
+use crate::numbers::{count, thousands};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_page::{
-    Assumed, Comparison as Changes, Error, Estimate, Feature, Kind, Metric, MetricRow, Page, Run, Side as PageSide,
-    Verdict as PageVerdict, render,
+    Assumed, Cell, Comparison as Changes, Error, Estimate, Feature, Kind, Metric, MetricRow, Page, Place, Run, Section,
+    Side as PageSide, Verdict as PageVerdict, render,
 };
 use wakelab_study::compare::{Better, CompareRow, Comparison, Side};
 use wakelab_study::picture::{Picture, Pictures};
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
-const BASE: &str = "base";
-const WITH: &str = "with";
-
-/// Loads of several cases are told apart by them.
-fn load(found: &Comparison, row: &CompareRow) -> String {
+/// The benchmark and its case, which are not said where all rows are of one, and the load.
+fn place(found: &Comparison, row: &CompareRow) -> Place {
     let alone = found.rows.iter().all(|other| (&other.benchmark, &other.case) == (&row.benchmark, &row.case));
-    if alone { row.load.clone() } else { format!("{} {}", row.case, row.load) }
+    let case = if alone { String::new() } else { format!("{} {}", row.benchmark, row.case) };
+    Place { case, load: row.load.clone() }
+}
+
+/// The sides of a row with their names.
+fn named<'a>(found: &Comparison, row: &'a CompareRow) -> [(String, &'a Side); 2] {
+    let [base, with] = names(found);
+    [(base, &row.base), (with, &row.with)]
+}
+
+/// What the sides are called.
+fn names(found: &Comparison) -> [String; 2] {
+    side_names(&found.experiment.base, &found.experiment.with)
+}
+
+/// The row with the largest change.
+fn largest(found: &Comparison) -> Option<&CompareRow> {
+    found.rows.iter().max_by(|a, b| a.compare_pct.abs().total_cmp(&b.compare_pct.abs()))
 }
 
 /// The page, with what was seen of the first repeats; `command` makes it again.
@@ -38,9 +53,9 @@ pub fn comparison(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, co
 
 pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, command: &str) -> Page {
     let info = &found.experiment;
-    let switches = |text: &str| if text.is_empty() { "no switches".to_owned() } else { text.to_owned() };
+    let [base, with] = names(found);
     let mut page = Page {
-        title: format!("{} against {}", switches(&info.with), switches(&info.base)),
+        title: format!("{with} against {base}"),
         lead: format!(
             "{} on {}, kernel {}. The sides differ in {}. Simulated.",
             info.workloads.join(", "),
@@ -48,7 +63,7 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
             info.kernel,
             differ(info)
         ),
-        verdict: verdict_lines(verdict),
+        verdict: verdict_lines(verdict).into_iter().chain(not_asked(found, verdict)).collect(),
         run: Run {
             command: command.to_owned(),
             version: VERSION.to_owned(),
@@ -59,18 +74,40 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
             facts: facts(found),
         },
         sides: sides(found),
+        focus: largest(found).map(|row| place(found, row)),
         machine: Some(machine(&found.machine.name, &found.machine.topology)),
         comparison: Some(changes(found, verdict)),
+        power: power::differences(found),
         search: search::search(found),
         search_cost: search::costs(found),
         regret: search::regret(found),
-        sections: power::power(found).into_iter().chain(trust::trust(found, verdict.certainty)).collect(),
+        sections: std::iter::once(states(found))
+            .chain(power::power(found))
+            .chain(trust::trust(found, verdict.certainty))
+            .collect(),
         notes: notes(found),
         assumed: found.assumed.iter().map(assumed).collect(),
         ..Page::default()
     };
     add_pictures(&mut page, found, seen);
     page
+}
+
+/// What the verdict's own lines leave open: how often each side was run where nothing was tested, and how many constants
+/// are assumed where it was not asked what they decide.
+fn not_asked(found: &Comparison, verdict: &Verdict<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if verdict.tested() == 0 {
+        lines.push(format!("chance: {} a side", count(verdict.repeats.into(), "run")));
+    }
+    if verdict.constants.is_none() {
+        let assumed = found.assumed.len() as u64;
+        let of_machine = found.assumed.iter().filter(|one| one.of == "machine").count();
+        let are = if assumed == 1 { "is" } else { "are" };
+        let constants = count(assumed, "constant");
+        lines.push(format!("constants: {constants} of the model {are} assumed, {of_machine} of them of the machine"));
+    }
+    lines
 }
 
 fn facts(found: &Comparison) -> Vec<(String, String)> {
@@ -101,7 +138,8 @@ fn sides(found: &Comparison) -> Vec<PageSide> {
         features: all.iter().map(|name| Feature { name: (*name).to_owned(), on: features.contains(name) }).collect(),
     };
     let info = &found.experiment;
-    vec![side(BASE, &info.base, base), side(WITH, &info.with, with)]
+    let [of_base, of_with] = names(found);
+    vec![side(&of_base, &info.base, base), side(&of_with, &info.with, with)]
 }
 
 fn notes(found: &Comparison) -> Vec<String> {
@@ -114,8 +152,45 @@ fn notes(found: &Comparison) -> Vec<String> {
         notes.push("The comparison was interrupted: rows are missing.".to_owned());
     }
     notes.extend(found.experiment.notes.iter().cloned());
-    notes.extend(states_text(found).lines().map(str::to_owned));
     notes
+}
+
+/// Every change of state of every run.
+fn states(found: &Comparison) -> Section {
+    let several = found.rows.iter().any(|row| !place(found, row).case.is_empty());
+    let settle_ns = found.experiment.settle_ns;
+    let mut rows = Vec::new();
+    for row in &found.rows {
+        let Place { case, load } = place(found, row);
+        for (name, side) in named(found, row) {
+            for (repeat, run) in (1_u64..).zip(&side.runs) {
+                for change in &run.changes {
+                    let measured = if change.at_ns >= settle_ns { "yes" } else { "" };
+                    let mut cells = if several { vec![text(case.clone())] } else { Vec::new() };
+                    cells.extend([text(load.clone()), text(name.clone()), n(repeat)]);
+                    cells.push(Cell::Number(change.at_ns as f64 / 1e6, 1));
+                    cells.extend([text(state_name(change.state)), text(measured)]);
+                    rows.push(cells);
+                }
+            }
+        }
+    }
+    let mut columns = if several { vec![("Case", TEXT)] } else { Vec::new() };
+    columns.extend([("Load", TEXT), ("Side", TEXT), ("Repeat", ""), ("Changed at", "ms"), ("To", TEXT)]);
+    columns.push(("While measured", TEXT));
+    let (paragraph, tables) = if rows.is_empty() {
+        ("No run changed state: all stayed migrating.", Vec::new())
+    } else {
+        let caption = "From the start of the run";
+        let about = "A run that changes its state while it is measured has numbers that mix two states.";
+        (about, vec![table("states-table", caption, &columns, rows)])
+    };
+    Section {
+        id: "states".to_owned(),
+        title: "Changes of state".to_owned(),
+        paragraphs: vec![paragraph.to_owned()],
+        tables,
+    }
 }
 
 pub(super) fn assumed(of: &wakelab_study::compare::Assumed) -> Assumed {
@@ -134,14 +209,15 @@ fn changes(found: &Comparison, verdict: &Verdict<'_>) -> Changes {
     for (row, judged) in found.rows.iter().zip(&verdict.rows) {
         let name = format!("{} {}: {}", row.benchmark, row.case, row.metric);
         if metrics.last().is_none_or(|last| last.name != name) {
-            let lower_is_better = row.better == Better::Lower;
-            metrics.push(Metric { name, unit: row.unit.clone(), lower_is_better, rows: Vec::new() });
+            let (case, lower_is_better) = (place(found, row).case, row.better == Better::Lower);
+            metrics.push(Metric { name, case, unit: row.unit.clone(), lower_is_better, rows: Vec::new() });
         }
         if let Some(metric) = metrics.last_mut() {
             metric.rows.push(change(row, judged));
         }
     }
-    Changes { base: BASE.to_owned(), with: WITH.to_owned(), metrics }
+    let [base, with] = names(found);
+    Changes { base, with, metrics }
 }
 
 fn change(row: &CompareRow, judged: &JudgedRow) -> MetricRow {
@@ -150,7 +226,7 @@ fn change(row: &CompareRow, judged: &JudgedRow) -> MetricRow {
         RowVerdict::Better => PageVerdict::Better,
         RowVerdict::Worse => PageVerdict::Worse,
         RowVerdict::Same => PageVerdict::Same,
-        RowVerdict::Untested => PageVerdict::Unknown,
+        RowVerdict::Untested => PageVerdict::Untested,
     };
     let mean = |side: &Side| Estimate { mean: side.mean, interval: None };
     MetricRow {
@@ -158,6 +234,7 @@ fn change(row: &CompareRow, judged: &JudgedRow) -> MetricRow {
         base: mean(&row.base),
         with: mean(&row.with),
         better_pct: Estimate { mean: row.compare_pct, interval: row.ci95.map(|[low, high]| (low, high)) },
+        noise_pct: Some(judged.noise_pct),
         p: judged.p_holm,
         repeats: row.base.n as u32,
         verdict,
@@ -165,36 +242,38 @@ fn change(row: &CompareRow, judged: &JudgedRow) -> MetricRow {
     }
 }
 
-/// A row's pictured_sides that were seen.
-fn pictured_sides<'a>(pictures: &'a Pictures, row: &CompareRow) -> Vec<(&'static str, &'a Picture)> {
+/// The sides of a row that were seen.
+fn pictured_sides<'a>(found: &Comparison, pictures: &'a Pictures, row: &CompareRow) -> Vec<(String, &'a Picture)> {
+    let [base, with] = names(found);
     let of = |name, with| Some((name, pictures.of(row, with)?));
-    [of(BASE, false), of(WITH, true)].into_iter().flatten().collect()
+    [of(base, false), of(with, true)].into_iter().flatten().collect()
 }
 
 /// Puts on the page what there is. Over time only one row is shown: that with the largest change.
 fn add_pictures(page: &mut Page, found: &Comparison, pictures: &Pictures) {
-    let all =
-        || found.rows.iter().flat_map(|row| pictured_sides(pictures, row).into_iter().map(move |side| (row, side)));
+    let all = || {
+        let of = |row| pictured_sides(found, pictures, row).into_iter().map(move |side| (row, side));
+        found.rows.iter().flat_map(of)
+    };
     let met = all_reasons(all().map(|(_, (_, picture))| &picture.reasons));
     for (row, (side, picture)) in all() {
-        let load = load(found, row);
-        page.latencies.extend(latency(side, &load, "", &picture.waits));
-        page.reasons.extend(reasons(side, &load, &picture.reasons, &met));
-        page.migrations.extend(migrations(side, &load, &picture.over_time));
+        let place = place(found, row);
+        page.latencies.extend(latency(&side, &place, "", &picture.waits));
+        page.reasons.extend(reasons(&side, &place, &picture.reasons, &met));
+        page.migrations.extend(migrations(&side, &place, &picture.over_time));
     }
-    let Some(row) = found.rows.iter().max_by(|a, b| a.compare_pct.abs().total_cmp(&b.compare_pct.abs())) else {
-        return;
-    };
-    let pictured_sides = pictured_sides(pictures, row);
+    let Some(row) = largest(found) else { return };
+    let pictured_sides = pictured_sides(found, pictures, row);
     if pictured_sides.is_empty() {
         return;
     }
+    let Place { case, load } = place(found, row);
     page.run.facts.push((
         "shown over time and explained".to_owned(),
-        format!("{}: the first repeat of each side, from the start of the run", load(found, row)),
+        format!("{case} {load}: the first repeat of each side, from the start of the run").trim().to_owned(),
     ));
     let llc_names = llc_names(found);
-    for (side, picture) in pictured_sides {
+    for (side, picture) in &pictured_sides {
         let Picture { over_time, changes, idle_states, .. } = picture;
         add_charts(page, &SideOverTime { side, over_time, zero_ns: 0, changes, llc_names: &llc_names, idle_states });
         match &picture.explained {

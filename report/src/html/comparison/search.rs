@@ -1,7 +1,7 @@
 //! Search statistics over the load, and what searches cost.
 
-use super::{BASE, WITH, load};
-use wakelab_page::{CostBin, SearchCost, StatPoint, Statistic};
+use super::{named, place};
+use wakelab_page::{CostBin, Place, SearchCost, StatPoint, Statistic};
 use wakelab_study::compare::{CompareRow, Comparison, RegretSummary, SearchRates, Side};
 
 /// A rate of a side, and of the published ones.
@@ -27,17 +27,18 @@ pub(super) fn search(found: &Comparison) -> Vec<Statistic> {
     let rate = |(name, about, (of, published)): &(&str, &str, Rate)| {
         let mut points = Vec::new();
         for row in &found.rows {
-            for (side, value) in [(BASE, of(&row.base)), (WITH, of(&row.with))] {
-                points.extend(value.map(|value| point(found, row, side, value, false)));
+            let [base, with] = named(found, row);
+            for (name, side) in [&base, &with] {
+                points.extend(of(side).map(|value| point(found, row, name, value, false)));
             }
-            points.extend(row.published_search.as_ref().map(|rates| point(found, row, BASE, published(rates), true)));
+            let told = row.published_search.as_ref();
+            points.extend(told.map(|rates| point(found, row, &base.0, published(rates), true)));
         }
         Statistic { name: (*name).to_owned(), about: (*about).to_owned(), unit: "%".to_owned(), points }
     };
     let looks = |row: &CompareRow| {
-        let of =
-            |name, side: &Side| side.search.looks_per_domain_search.map(|value| point(found, row, name, value, false));
-        [of(BASE, &row.base), of(WITH, &row.with)]
+        named(found, row)
+            .map(|(name, side)| side.search.looks_per_domain_search.map(|value| point(found, row, &name, value, false)))
     };
     let mut statistics: Vec<Statistic> = RATES.iter().map(rate).collect();
     statistics.push(Statistic {
@@ -51,18 +52,18 @@ pub(super) fn search(found: &Comparison) -> Vec<Statistic> {
 }
 
 pub(super) fn point(found: &Comparison, row: &CompareRow, side: &str, value: f64, published: bool) -> StatPoint {
-    StatPoint { load: load(found, row), side: side.to_owned(), value, interval: None, published }
+    let Place { case, load } = place(found, row);
+    StatPoint { case, load, side: side.to_owned(), value, interval: None, published }
 }
 
 pub(super) fn costs(found: &Comparison) -> Vec<SearchCost> {
-    let cost = |row: &CompareRow, name: &str, side: &Side| SearchCost {
-        side: name.to_owned(),
-        load: load(found, row),
-        unit: "ns".to_owned(),
-        bins: bins(side),
+    let cost = |row: &CompareRow| {
+        named(found, row).map(|(name, side)| {
+            let Place { case, load } = place(found, row);
+            SearchCost { side: name, case, load, unit: "ns".to_owned(), bins: bins(side) }
+        })
     };
-    let mut costs: Vec<_> =
-        found.rows.iter().flat_map(|row| [cost(row, BASE, &row.base), cost(row, WITH, &row.with)]).collect();
+    let mut costs: Vec<_> = found.rows.iter().flat_map(cost).collect();
     costs.retain(|cost| !cost.bins.is_empty());
     costs
 }
@@ -101,13 +102,12 @@ const NUMBERS: [(&str, &str, &str, Number); 5] = [
 /// Empty where it was not wanted.
 pub(super) fn regret(found: &Comparison) -> Vec<Statistic> {
     let statistic = |(name, about, unit, number): &(&str, &str, &str, Number)| {
-        let of = |row, name, regret: &Option<RegretSummary>| {
-            regret.as_ref().and_then(number).map(|value| point(found, row, name, value, false))
+        let of = |row: &CompareRow| {
+            named(found, row).map(|(name, side)| {
+                side.regret.as_ref().and_then(number).map(|value| point(found, row, &name, value, false))
+            })
         };
-        let points = found
-            .rows
-            .iter()
-            .flat_map(|row| [of(row, BASE, &row.base.regret), of(row, WITH, &row.with.regret)].into_iter().flatten());
+        let points = found.rows.iter().flat_map(of).flatten();
         Statistic {
             name: (*name).to_owned(),
             about: (*about).to_owned(),

@@ -1,9 +1,9 @@
 //! The control and the sensitivity to assumed constants, as sections of the page.
 
-use super::load;
+use super::{names, place};
 use crate::compare::{conditions, depends, verdict_name};
 use crate::html::{TEXT, opt, table, text};
-use wakelab_page::{Cell, Section};
+use wakelab_page::{Cell, Place, Section};
 use wakelab_study::compare::{CompareRow, Comparison, Control, ControlRow};
 use wakelab_study::sensitivity::{Sensitivity, SensitivityRow};
 use wakelab_study::verdict::Certainty;
@@ -15,6 +15,12 @@ pub(super) fn trust(found: &Comparison, certainty: Certainty<'_>) -> Vec<Section
     control.into_iter().chain(sensitivity).collect()
 }
 
+/// The case and the load of a row.
+fn named(found: &Comparison, row: &CompareRow) -> String {
+    let Place { case, load } = place(found, row);
+    format!("{case} {load}").trim().to_owned()
+}
+
 fn pct(value: f64) -> Cell {
     Cell::Number(value, 2)
 }
@@ -22,23 +28,17 @@ fn pct(value: f64) -> Cell {
 fn control(found: &Comparison, control: &Control) -> Section {
     let line = |(row, base): (&CompareRow, &ControlRow)| {
         let [low, high] = [0, 1].map(|end| opt(base.ci95.map(|ends| ends[end]), 2));
-        vec![text(load(found, row)), pct(row.compare_pct), pct(base.compare_pct), low, high]
+        vec![text(named(found, row)), pct(row.compare_pct), pct(base.compare_pct), low, high]
     };
-    let columns =
-        [("Load", TEXT), ("Comparison", "%"), ("Base against itself", "%"), ("Lower end", "%"), ("Upper end", "%")];
+    let [base, _] = names(found);
+    let itself = format!("{base} against itself");
+    let columns = [("Row", TEXT), ("Comparison", "%"), (&itself, "%"), ("Lower end", "%"), ("Upper end", "%")];
     let rows = found.rows.iter().zip(&control.rows).map(line).collect();
     Section {
         id: "control".to_owned(),
-        title: "The base side against itself".to_owned(),
-        paragraphs: vec![
-            "The base side again with other seeds: one draw of what chance does, not a threshold.".to_owned(),
-        ],
-        tables: vec![table(
-            "control-table",
-            "Differences of the comparison and of the base side against itself",
-            &columns,
-            rows,
-        )],
+        title: itself.clone(),
+        paragraphs: vec![format!("{base} again with other seeds: one draw of what chance does, not a threshold.")],
+        tables: vec![table("control-table", "Differences of the comparison and of chance", &columns, rows)],
     }
 }
 
@@ -46,7 +46,7 @@ fn sensitivity(found: &Comparison, sensitivity: &Sensitivity) -> Section {
     let line = |(row, of): (&CompareRow, &SensitivityRow)| {
         let [low, middle, high] = [0, 1, 2].map(|at| opt(of.range.map(|range| range[at]), 2));
         vec![
-            text(load(found, row)),
+            text(named(found, row)),
             text(verdict_name(&of.verdict)),
             text(of.class.name()),
             text(format!("{} of {}", of.same.n, of.same.of)),
@@ -58,7 +58,7 @@ fn sensitivity(found: &Comparison, sensitivity: &Sensitivity) -> Section {
         ]
     };
     let columns = [
-        ("Load", TEXT),
+        ("Row", TEXT),
         ("Verdict", TEXT),
         ("Class", TEXT),
         ("Same in", TEXT),
@@ -85,7 +85,7 @@ fn sensitivity(found: &Comparison, sensitivity: &Sensitivity) -> Section {
 /// A sentence for each constant on which a row depends.
 fn decisive(found: &Comparison, sensitivity: &Sensitivity) -> Vec<String> {
     let of_row = |(row, of): (&CompareRow, &SensitivityRow)| {
-        let place = load(found, row);
+        let place = named(found, row);
         conditions(&of.verdict).iter().map(|on| format!("{place}: {}.", depends(of, on))).collect::<Vec<_>>()
     };
     found.rows.iter().zip(&sensitivity.rows).flat_map(of_row).collect()

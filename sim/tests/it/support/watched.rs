@@ -84,6 +84,7 @@ pub fn workload(programs: Vec<Vec<Op>>, tasks: Vec<(u32, Vec<u32>, Vec<u32>, boo
         uclamp_min: None,
         uclamp_max: None,
         realtime: None,
+        parent: None,
         group: 0,
     };
     workload.tasks = tasks.into_iter().map(task).collect();

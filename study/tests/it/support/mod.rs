@@ -108,6 +108,7 @@ pub fn workload(load: &str) -> Workload {
             origin: "assumed: for the test".to_owned(),
         }],
         groups: vec![],
+        interrupts: vec![],
     }
 }
 
