@@ -8,7 +8,8 @@ const HOLD: u64 = 1_000;
 
 /// So many tasks that work and take the lock in turn, each on a CPU of its own; their rounds until 1 ms.
 fn rounds(tasks: usize, work: u64) -> Told {
-    let round = [Op::Begin, Op::Run(ns(work)), call(Call::Spin { lock: LOCK, hold: ns(HOLD) }), Op::Done, back(0, 0)];
+    let round =
+        [Op::Begin, Op::Run(ns(work)), call(Call::Spin { lock: LOCK, hold: ns(HOLD), lines: 0 }), Op::Done, back(0, 0)];
     let programs = vec![round.to_vec(); tasks];
     let mut workload = workload(programs, &[("lock", 1)], None);
     for (cpu, task) in (0..).zip(&mut workload.tasks) {

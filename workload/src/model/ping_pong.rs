@@ -6,14 +6,8 @@ use crate::model::params;
 use crate::{Call, Channel, Op, Program, Task, Work};
 
 /// The numbers that both models have.
-pub(crate) const PARAMS: [ParamDef; 6] = [
-    params::PIPE_WRITE,
-    params::PIPE_READ,
-    params::PIPE_MUTEX,
-    params::PIPE_LINES,
-    params::JITTER,
-    params::FORK,
-];
+pub(crate) const PARAMS: [ParamDef; 6] =
+    [params::PIPE_WRITE, params::PIPE_READ, params::PIPE_MUTEX, params::PIPE_LINES, params::JITTER, params::FORK];
 
 /// Pairs.
 #[derive(Clone, Copy, Debug)]
