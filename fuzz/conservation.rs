@@ -1,8 +1,8 @@
 //! What must hold in the events of any run: time goes on, a task is in one place, only where it may be, and none is
 //! lost.
 //!
-//! This reads the tables of docs/events.md with the Parquet library alone, not with the readers of `events`, so that an
-//! error of those does not hide one of the simulator.
+//! This reads the tables of docs/formats.md with the Parquet library alone, not with the readers of `events`, so that
+//! an error of those does not hide one of the simulator.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};

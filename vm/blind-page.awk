@@ -1,7 +1,8 @@
-# The page docs/blind.md of the rows of vm/blind: load, side, quantity, unit, recorded, simulated, predicted, came out,
+# The page docs/evidence/blind.md from the rows of vm/blind:
+# load, side, quantity, unit, recorded, simulated, predicted, came out,
 # how alike these two are ("null" where that is not judged).
 function number(x) { return x == "null" ? "-" : x + 0 >= 1000 ? sprintf("%d", x + 0.5) : sprintf("%.1f", x) }
-# How alike two numbers of this quantity are, by the limits of docs/capture.md.
+# How alike two numbers of this quantity are, by the limits of docs/production-to-whatif.md.
 function alike(quantity, unit, a, b,    ratio, low, high, near, wide) {
     if (unit == "%") { ratio = a > b ? a - b : b - a; near = 5; wide = 15 }
     else {
@@ -40,7 +41,7 @@ END {
     print "scheduling costs in the guest was measured there by `wakelab calibrate`, under 6.12 with all of its features; nothing was fitted to an"
     print "outcome. CPUs of such a guest take turns on one thread of the host, and its clock counts instructions: each cost lasts as many times as"
     print "long as CPUs are busy, which the recording of 6.12 has, and the recorder adds to each choice what it measured of itself there.\n"
-    print "*Predicted* and *came out* are judged by the limits of [capture.md](capture.md). *Changes*: rows that are not within the closer limits"
+    print "*Predicted* and *came out* are judged by the limits of [the capture](../production-to-whatif.md#how-like-the-recording-it-is). *Changes*: rows that are not within the closer limits"
     print "of what they were before; *foreseen*: those that the simulation changes by as much, in the same direction; *made up*: rows that it"
     print "changes though they did not. The last column is what one gets by saying that nothing changes.\n"
     print "| side | rows | faithful | roughly | not | changes | foreseen | made up | faithful if nothing changed |"

@@ -1,4 +1,4 @@
-//! A search policy of your own in a program that is wakelab otherwise: docs/guides/a-search-policy.md.
+//! A search policy of your own in a program that is wakelab otherwise: docs/extending.md.
 
 use std::process::ExitCode;
 use wakelab_kernel::OwnFeature;

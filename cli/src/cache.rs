@@ -15,7 +15,7 @@ use wakelab_study::compare::{Runner, Simulator};
 pub struct CacheFlags {
     /// Keep finished runs in this folder.
     ///
-    /// And take them from there; `wakelab` in $XDG_CACHE_HOME or ~/.cache if left out. Runs that are written down
+    /// And read them from there; by default `wakelab` in $XDG_CACHE_HOME or ~/.cache. Runs that are written out
     /// (--events, --perfetto) are always made.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,

@@ -72,10 +72,31 @@ pub fn kernel() -> ArgValueCompleter {
 pub fn switches() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let typed = typed.to_str().unwrap_or_default();
-        let before = &typed[..typed.rfind(',').map_or(0, |comma| comma + 1)];
-        let modelled = Feature::ALL.iter().filter(|feature| feature.modelled());
-        let words = modelled.flat_map(|feature| [feature.name().to_owned(), format!("NO_{feature}")]);
-        let words: Vec<String> = words.map(|word| format!("{before}{word}")).collect();
-        that_begin(typed, words.iter().map(String::as_str))
+        behind(typed, typed.rfind(',').map_or(0, |comma| comma + 1), features())
     })
+}
+
+/// What a side of a comparison has behind its name and the last comma: features, or the side's own kernel.
+pub fn side() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        let typed = typed.to_str().unwrap_or_default();
+        let word = typed.rfind(',').map_or(0, |comma| comma + 1);
+        let own_kernel = typed[word..].rfind("kernel=").map(|at| word + at);
+        // What stands before an equals sign, other than `kernel`, is the name of the side.
+        let begin = own_kernel.unwrap_or_else(|| typed[word..].find('=').map_or(word, |equals| word + equals + 1));
+        let kernels = Preset::names().into_iter().map(|name| format!("kernel={name}"));
+        behind(typed, begin, features().chain(kernels))
+    })
+}
+
+/// The features that the model acts on, on and off.
+fn features() -> impl Iterator<Item = String> {
+    let modelled = Feature::ALL.iter().filter(|feature| feature.modelled());
+    modelled.flat_map(|feature| [feature.name().to_owned(), format!("NO_{feature}")])
+}
+
+/// Words in place of what is typed from `begin` on.
+fn behind(typed: &str, begin: usize, words: impl Iterator<Item = String>) -> Vec<CompletionCandidate> {
+    let words: Vec<String> = words.map(|word| format!("{}{word}", &typed[..begin])).collect();
+    that_begin(typed, words.iter().map(String::as_str))
 }

@@ -35,6 +35,9 @@ struct WithSwitches;
 #[include = "topo-6.12-C.json"]
 struct Decisions;
 
+/// The playground's simulator for browsers; empty if the program was built without it (cli/build.rs).
+pub const PLAYGROUND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/playground.wasm"));
+
 /// The names of the experiments, sorted.
 pub fn experiments() -> Vec<String> {
     let mut names: Vec<String> =

@@ -111,9 +111,9 @@ impl HtmlFlag {
 /// A file in place of stdout.
 #[derive(Debug, Args)]
 pub struct OutFlag {
-    /// Write to this file in place of stdout.
+    /// Write to this file instead of stdout.
     ///
-    /// It appears only when it is whole.
+    /// It appears only when it is complete.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -138,7 +138,7 @@ impl OutFlag {
 pub struct JobsFlag {
     /// Run N simulations at a time.
     ///
-    /// As many as there are cores if left out. The result is the same.
+    /// The default is the number of cores. The result is the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
 }
@@ -155,7 +155,7 @@ impl JobsFlag {
 pub struct RepeatFlag {
     /// Run each case N times on each side.
     ///
-    /// If left out, as often as the experiment file says, or once. One repeat gives no interval.
+    /// The default is that of the experiment file, or three times. One repeat gives no interval.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(REPEATS_MAX)))]
     pub repeat: Option<u32>,
 }
@@ -165,7 +165,7 @@ pub struct RepeatFlag {
 pub struct SeedFlag {
     /// Derive the seeds of the runs from this one.
     ///
-    /// If left out, from the seed of the experiment file, or from 1.
+    /// The default is the seed of the experiment file, or 1.
     #[arg(long, value_name = "N", value_parser = seeds())]
     pub seed: Option<u64>,
 }
@@ -180,7 +180,7 @@ fn seeds() -> impl TypedValueParser<Value = u64> {
 pub struct LenientFlag {
     /// Let unknown parts of a file of rt-app pass.
     ///
-    /// With a warning that says what is done instead.
+    /// With a warning that tells what is done instead.
     #[arg(long)]
     pub lenient: bool,
 }

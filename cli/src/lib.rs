@@ -46,10 +46,9 @@ struct Args {
 
 // Tests run the examples of all help texts in a clone.
 const EXAMPLES: &str = "\
-Examples:
+Examples (`wakelab COMMAND -h` has one for each; --help says more):
   wakelab demo                                            what does a patch do?
-  wakelab explain recordings/6.12-C-hb.csv.gz --row 23    why on that CPU?
-`wakelab COMMAND -h` has an example for each; --help says more.";
+  wakelab explain recordings/6.12-C-hb.csv.gz --row 23    why on that CPU?";
 
 const EXAMPLES_LONG: &str = "\
 Examples:

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::process::ExitCode;
 use wakelab_kernel::Switches;
 
-const GUIDE: &str = include_str!("../../docs/guides/a-search-policy.md");
+const GUIDE: &str = include_str!("../../docs/extending.md");
 const EXAMPLE: &str = include_str!("../examples/sis_idle_mask.rs");
 
 /// The text between a fence of this kind and its end.

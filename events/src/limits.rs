@@ -1,5 +1,5 @@
 //! The ranges of the kernel's fields, for every format and table. A value outside comes from a damaged file, and could
-//! make the sums of a decision or of statistics overflow. docs/recording-format.md has them.
+//! make the sums of a decision or of statistics overflow. docs/formats.md has them.
 
 use std::ops::RangeInclusive;
 pub use wakelab_sched::domain::MAX_CPUS;

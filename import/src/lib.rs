@@ -2,7 +2,7 @@
 //! the text of ftrace and `perf script`, pages of systrace, and CTF; compressed by gzip, too.
 //!
 //! These files have no states of run queues, so no decision can be made again. Waits, migrations and who wakes whom can
-//! be computed from them. docs/recording.md has the tables, docs/import.md the formats.
+//! be computed from them. docs/formats.md has the tables, docs/recording.md the formats.
 
 mod byte_reader;
 mod event;
@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What is said of a file that is not a trace.
 pub(crate) const HOW_TO_RECORD: &str = "record one with `trace-cmd record -e sched -e power:cpu_idle -e \
      power:cpu_frequency`, `perf record -a -e 'sched:*'`, whose text is that of `perf script` with its default fields, \
-     or perfetto with the data source linux.ftrace; docs/import.md has the commands";
+     or perfetto with the data source linux.ftrace; docs/recording.md has the commands";
 
 /// The kind of a file, which its first bytes determine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 //! | [`FairClass`]: [`CfsRules`] or [`EevdfRules`] | the run queue |
 //! | [`Code`] | placement, the wakelist and energy-aware placement |
 //! | [`PeltRules`], [`UtilEst`] | averages and estimated utilisation |
+//! | [`GroupRules`] | control groups |
 //! | [`BalanceRules`] | load balancing |
 //! | [`DomainRules`] | scheduling domains |
 //! | [`CpufreqRules`] with [`SugovRules`] | frequency selection |
@@ -37,11 +38,11 @@ pub use preset::{Hz, Preset, PresetError, SwitchError};
 pub use rules::{
     AsymDetection, BalanceRules, BusyHold, BusyInterval, CapacitySearch, CfsRules, Class, Code, CoreRules,
     CpufreqRules, CpuidleRules, DomainRules, Eas, EevdfRules, EnergyModel, FairClass, FindGroup, Footprint, GroupFlags,
-    Headroom, HrtickForm, IdleSearch, IlbWalk, ImbNuma, InitWeight, LagLimit, LlcBusy, LlcId, LlcThreads, MenuRules,
-    NewidleRules, NewidleStop, NumaFork, NumaImbalance, PeltRules, PkgName, PreferSibling, PressureForm, Push,
-    RtBandwidthForm, Rule, RuleSet, RunnableBoost, SchedCacheRules, Serialize, SiblingImbalance, SisProp,
-    SliceProtection, SmtScan, SugovRules, SumRule, Teo, TransitionDelay, Typical, UtilEst, UtilFits, Wakelist,
-    WakeupPreempt,
+    GroupReweight, GroupRules, GroupShares, Headroom, HrtickForm, IdleSearch, IlbWalk, ImbNuma, InitWeight, LagLimit,
+    LlcBusy, LlcId, LlcThreads, MenuRules, NewidleRules, NewidleStop, NumaFork, NumaImbalance, PeltRules, PkgName,
+    PreferSibling, PressureForm, Push, RtBandwidthForm, Rule, RuleSet, RunnableBoost, SchedCacheRules, Serialize,
+    SiblingImbalance, SisProp, SliceProtection, SmtScan, SugovRules, SumRule, Teo, ThrottleForm, TransitionDelay,
+    Typical, UtilEst, UtilFits, Wakelist, WakeupPreempt,
 };
 pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
 pub use setting::{Setting, SettingError};

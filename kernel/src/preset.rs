@@ -1,11 +1,11 @@
 //! Kernel versions.
 //!
-//! **A new preset is one file and one line**, in the call of `presets!` below (docs/guides/a-kernel-preset.md). A
+//! **A new preset is one file and one line**, in the call of `presets!` below (docs/extending.md). A
 //! version's file holds its preset and, as associated constants of the rule structs, the rules that it was the first to
 //! have. A preset names a value for each struct of rules: one that leaves one out does not compile.
 
 use crate::rules::{BalanceRules, Class, Code, CoreRules, CpufreqRules, CpuidleRules, DomainRules};
-use crate::rules::{FairClass, PeltRules, RuleSet, UtilEst};
+use crate::rules::{FairClass, GroupRules, PeltRules, RuleSet, UtilEst};
 use crate::{Feature, FeatureSet, SdFlagTable, Switches, SwitchesError, TaskClamp, Tunables};
 use wakelab_input::{nearest, suggest};
 
@@ -77,6 +77,8 @@ pub struct Preset {
     pub sd_flags: &'static SdFlagTable,
     /// The scheduling algorithm, and the rules of its run queue.
     pub fair: FairClass,
+    /// Control groups.
+    pub groups: GroupRules,
     /// Placement, the wakelist and energy-aware placement.
     pub code: Code,
     /// The averages of run queues and tasks.
@@ -212,6 +214,7 @@ impl Preset {
             hz: _,
             sd_flags: _,
             fair,
+            groups,
             code,
             pelt,
             util_est,
@@ -225,6 +228,7 @@ impl Preset {
         let util_est_doc = "How a task's utilisation is estimated over its sleep (`util_est_update()`).";
         vec![
             RuleSet::of("fair", "Run queue", &[("", fair, "")]),
+            RuleSet::of("groups", "Control groups", &[("", groups, "")]),
             RuleSet::of("placement", "Placement, wakelist and energy", &[("", code, "")]),
             RuleSet::of("pelt", "Averages", &[("", pelt, ""), ("util_est", util_est, util_est_doc)]),
             RuleSet::of("balance", "Load balancing", &[("", balance, "")]),

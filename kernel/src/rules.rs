@@ -14,6 +14,7 @@ mod pelt;
 mod placement;
 mod sched_cache;
 mod sched_core;
+mod task_group;
 mod topology;
 
 pub use balance::{
@@ -31,4 +32,5 @@ pub use placement::{
 };
 pub use sched_cache::{Footprint, LlcBusy, LlcThreads, SchedCacheRules};
 pub use sched_core::{CoreRules, HrtickForm, PressureForm, RtBandwidthForm};
+pub use task_group::{GroupReweight, GroupRules, GroupShares, ThrottleForm};
 pub use topology::{AsymDetection, DomainRules, GroupFlags, ImbNuma, LlcId, PkgName};

@@ -4,7 +4,7 @@ use crate::{PowerOption, Preset, Unit};
 use wakelab_input::{nearest, suggest};
 
 /// What can be set, and the range.
-const SETTABLE: [(&str, u64, u64); 24] = [
+const SETTABLE: [(&str, u64, u64); 26] = [
     ("sched_latency", 100_000, 1_000_000_000),
     ("min_granularity", 100_000, 1_000_000_000),
     ("wakeup_granularity", 0, 1_000_000_000),
@@ -29,6 +29,8 @@ const SETTABLE: [(&str, u64, u64); 24] = [
     ("sched_util_clamp_max", 0, 1024),
     ("sched_util_clamp_min_rt_default", 0, 1024),
     ("uclamp_buckets", 5, 20),
+    ("sched_cfs_bandwidth_slice_us", 1, 1_000_000),
+    ("sched_autogroup_enabled", 0, 1),
 ];
 
 /// What can be set to powers of two only.

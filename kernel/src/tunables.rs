@@ -123,6 +123,11 @@ tunables! {
         realtime tasks that have set none; without it 1024.";
     uclamp_buckets: "CONFIG_UCLAMP_BUCKETS_COUNT", Plain, false, "Into how many buckets a run queue sorts its tasks by \
         their clamps; without it 5, the kernel's default.";
+    sched_cfs_bandwidth_slice_us: "sysctl_sched_cfs_bandwidth_slice", Plain, false, "How much run time of a group with \
+        a quota (cpu.max) a CPU takes at once, us; without it 5000.";
+    sched_autogroup_enabled: "sysctl_sched_autogroup_enabled", Plain, false, "Whether the tasks of a session that are \
+        in no other control group are one of their own: 1 as kernels with CONFIG_SCHED_AUTOGROUP have it, without it \
+        0.";
     sched_rt_runtime_us: "sysctl_sched_rt_runtime", Plain, false, "For how long the realtime tasks of a CPU may run in \
         a period, us; as much as the period or more: for ever.";
     sched_rt_period_us: "sysctl_sched_rt_period", Plain, false, "The period of sched_rt_runtime_us, us.";

@@ -155,7 +155,8 @@ costs! {
     cold_task_far: Ns, "Cache misses of a task that runs in another LLC than before.";
     cold_message: Ns, "Cache misses of reading a message that another CPU of the LLC wrote.";
     cold_message_far: Ns, "Cache misses of reading a message that a CPU of another LLC wrote.";
-    cluster_line: Pct, "What a cache line of another CPU of the cluster costs, of what one of the rest of the LLC does.";
+    cluster_line: Pct, "What a cache line of another CPU of the cluster costs, of what one of the rest of the LLC \
+                        does.";
     tick: Ns, "One scheduler tick.";
     balance: Ns, "One balance pass over a domain, without reading its run queues.";
     balance_cpu: Ns, "Reading one run queue in a balance pass.";

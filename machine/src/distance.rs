@@ -100,9 +100,9 @@ impl Costs {
     /// What the costs come to at each distance.
     ///
     /// An enqueue is `enqueue_local` and lines; messages and cold tasks are lines. Within a cluster each line costs
-    /// `cluster_line` per cent. A wake-up through the wakelist moves the same lines, of the wakee and of the run queue: half
-    /// of them come to the waker, and half go back to the wakee's CPU. There it costs as much more or less than within the
-    /// LLC as an enqueue does.
+    /// `cluster_line` per cent. A wake-up through the wakelist moves the same lines, of the wakee and of the run queue:
+    /// half of them come to the waker, and half go back to the wakee's CPU. There it costs as much more or less than
+    /// within the LLC as an enqueue does.
     pub fn by_distance(&self) -> DistanceCosts {
         let cluster = |lines: u64| lines * self.cluster_line.value / 100;
         let (own, llc, far) = (self.enqueue_local.value, self.enqueue_remote.value, self.enqueue_far.value);

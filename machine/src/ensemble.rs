@@ -35,6 +35,12 @@ pub struct Ensemble {
 }
 
 impl Machine {
+    /// The parameters of a workload that were fitted on this machine, by name: those of the set that fits best.
+    pub fn fitted_params<'a>(&'a self, workload: &'a str) -> impl Iterator<Item = (String, u64)> + 'a {
+        let fitted = self.ensemble.iter().flat_map(|ensemble| ensemble.constants.iter().zip(&ensemble.sets[0]));
+        fitted.filter(move |(one, _)| one.of == workload).map(|(one, &value)| (one.name.clone(), value))
+    }
+
     /// Sets a constant of the machine: a cost, or a number of the background work. Returns false if it has none of that
     /// name.
     pub fn set_constant(&mut self, name: &str, value: u64) -> bool {

@@ -5,7 +5,7 @@ use crate::log2_histogram::Log2Histogram;
 use crate::machine_state::{StateDetector, state_at};
 use crate::rates::Seconds;
 use crate::regret::Regret;
-use crate::{RunStats, SearchStats};
+use crate::{RunStats, SearchStats, StateChange};
 use std::ops::Range;
 use wakelab_events::sim::{Event, Queued, Sink, Task};
 use wakelab_sched::cpumask::Cpu;
@@ -97,6 +97,12 @@ impl Measure {
     /// The start of the measured time, ns.
     pub fn settle_ns(&self) -> u64 {
         self.settle_ns
+    }
+
+    /// All changes of state of a run that is at `time`, ns from the start, and may go on. A change shows after the
+    /// windows that make it.
+    pub fn changes_by(&self, time: u64) -> Vec<StateChange> {
+        self.states.clone().finish(time)
     }
 
     /// The numbers of a run that ended at `ended_ns` (`Outcome::ended`), which is before the requested end if all tasks

@@ -4,6 +4,10 @@ use crate::regret::RegretStats;
 use crate::{Bucket, Latency, Rates, SearchStats, State, StateChange};
 use serde::{Deserialize, Serialize};
 use wakelab_pm::power::PowerStats;
+use wakelab_workload::{
+    FRAME_MAX, FRAME_MEAN, LATENCY_50PCT, LATENCY_90PCT, LATENCY_99_9PCT, LATENCY_99PCT, LATENCY_MAX, LATENCY_MEAN,
+    MISSED_16MS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, TIME,
+};
 
 /// The numbers of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,4 +65,28 @@ pub struct RunStats {
     /// Frequencies, idle states and energy; `None` if the run has no power management. The caller that ran the
     /// simulation adds them.
     pub power: Option<PowerStats>,
+}
+
+impl RunStats {
+    /// A metric of the run in its own unit, by the name that a workload has for it (`Workload::metric`). A name that is
+    /// none of [`METRICS`](wakelab_workload::METRICS) is taken for the throughput, transactions a second.
+    pub fn metric(&self, name: &str) -> f64 {
+        match (name, self.span_ns) {
+            (TIME, Some(span)) => span as f64 / 1e9,
+            (LATENCY_50PCT, _) => self.latency.p50 as f64 / 1e3,
+            (LATENCY_90PCT, _) => self.latency.p90 as f64 / 1e3,
+            (LATENCY_99PCT, _) => self.latency.p99 as f64 / 1e3,
+            (LATENCY_99_9PCT, _) => self.latency.p999 as f64 / 1e3,
+            (LATENCY_MAX, _) => self.latency.max as f64 / 1e3,
+            (RATE_20PCT, _) => self.rates.p20,
+            (RATE_50PCT, _) => self.rates.p50,
+            (RATE_90PCT, _) => self.rates.p90,
+            (RATE_MAX, _) => self.rates.max,
+            (LATENCY_MEAN, _) => self.latency.mean / 1e3,
+            (FRAME_MEAN, _) => self.latency.mean / 1e6,
+            (FRAME_MAX, _) => self.latency.max as f64 / 1e6,
+            (MISSED_16MS, _) => 100.0 * self.latency.missed_16ms as f64 / self.done as f64,
+            _ => self.done as f64 * 1e9 / self.measured_ns as f64,
+        }
+    }
 }

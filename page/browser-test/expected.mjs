@@ -5,6 +5,8 @@ const POWER = ["time-0-frequency", "time-1-idle-states", "time-2-power"];
 
 export const CHARTS = {
   sample: ["comparison-chart", "values-chart", "power-chart", "reasons-chart", "causes-chart", "latency-chart", ...SEARCHES, "regret-chart", ...OF_RUNS, "time-0-frequency", "time-1-idle-states"],
+  matrix: ["comparison-chart"],
+  survey: ["comparison-chart"],
   run: ["comparison-chart", "values-chart", "reasons-chart", "latency-chart", ...SEARCHES, ...OF_RUNS],
   compare: ["comparison-chart", "values-chart", "reasons-chart", "latency-chart", ...SEARCHES, "regret-chart", ...OF_RUNS],
   power: ["comparison-chart", "power-chart", "reasons-chart", "latency-chart", "heat-chart", "heat-difference-chart", "llc-chart", ...POWER],
@@ -18,5 +20,6 @@ export const CHARTS = {
   reproduce: ["comparison-chart", "search-chart"],
 };
 
-// So high is a page on a screen of 375 px at most: half of what it was when each section stood open, one below the other.
+// So high is a page on a screen of 375 px at most: half of what it was when each section stood open, one below the
+// other.
 export const HEIGHT_OF_A_PHONE = { compare: 10741 };

@@ -70,7 +70,8 @@ export async function inStep(page) {
   return `${changed.length} choices of a ${key} begin at the largest change and move together`;
 }
 
-// What a label means is shown when the keyboard comes to it, beside it, without a script having to say so, and goes again.
+// What a label means is shown when the keyboard comes to it, beside it, without a script having to say so, and goes
+// again.
 export async function tooltips(page) {
   const terms = page.locator("main section:not(.folded) button.term");
   const all = await terms.count();

@@ -1,8 +1,9 @@
 //! Every colour of a page, once: the style sheet, the charts and the legends take them from here as custom properties.
 //!
-//! What a wake-up came to has one colour on all pages: where an idle CPU was found a cool one, where the search fell back
-//! on a busy CPU a warm one, where a rule placed the task without asking a grey. Tests hold each colour against the
-//! background of its theme (3:1, WCAG 2.2, 1.4.11) and against the others as people without one kind of cone see them.
+//! What a wake-up came to has one colour on all pages: where an idle CPU was found a cool one, where the search fell
+//! back on a busy CPU a warm one, where a rule placed the task without asking a grey. Tests hold each colour against
+//! the background of its theme (3:1, WCAG 2.2, 1.4.11) and against the others as people without one kind of cone see
+//! them.
 
 use std::fmt::Write;
 
@@ -135,7 +136,7 @@ const PAGE: [(&str, u32, u32); 13] = [
 ];
 
 /// The custom properties of the style sheet: light, dark where the reader or the system asks for it, light on paper.
-pub(crate) fn css() -> String {
+pub fn css() -> String {
     let [light, dark] = [false, true].map(properties);
     format!(
         ":root {{ {light} color-scheme: light; }}\n\
@@ -192,8 +193,9 @@ fn contrast(a: u32, b: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// What people without one kind of cone see of a colour: protanopia, deuteranopia and tritanopia by Machado, Oliveira
-    /// and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, at severity 1.
+    /// What people without one kind of cone see of a colour: protanopia, deuteranopia and tritanopia by Machado,
+    /// Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, at
+    /// severity 1.
     const CONES: [[[f64; 3]; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],

@@ -1,9 +1,9 @@
-//! The words of the glossary, docs/reference/glossary.md, as it is when the program is built: labels of a page that are
+//! The words of the glossary, docs/glossary.md, as it is when the program is built: labels of a page that are
 //! among them have their definition as a tooltip.
 
 use std::sync::LazyLock;
 
-const GLOSSARY: &str = include_str!("../../docs/reference/glossary.md");
+const GLOSSARY: &str = include_str!("../../docs/glossary.md");
 
 /// A row of the glossary.
 #[derive(Debug)]

@@ -240,7 +240,7 @@ impl Machine {
         format!("{}cpus-{}llcs", self.nr_cpus, self.llcs().len())
     }
 
-    /// The description in JSON, as in a topo file (docs/recording-format.md). Of large machines equal domains are
+    /// The description in JSON, as in a topo file (docs/formats.md). Of large machines equal domains are
     /// written once.
     pub fn json(&self, version: &str, meta: &Value) -> String {
         let full = self.json_value(version, meta, |_, _| None).to_string();

@@ -6,7 +6,7 @@ use crate::wire::{CpuSlow, CpuState, Decision, H_LOAD_UNKNOWN, HAS_SCAN_COST, HA
 use std::sync::Arc;
 use wakelab_events::recording::{DecisionRow, RecordingWriter};
 
-/// A decision that took longer was interrupted, perhaps by the host of a guest: see docs/recording-format.md.
+/// A decision that took longer was interrupted, perhaps by the host of a guest: see docs/formats.md.
 const MAX_STABLE_NS: u64 = 200_000;
 const PF_KTHREAD: u32 = 0x20_0000;
 /// `NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET`.

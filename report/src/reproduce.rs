@@ -64,16 +64,18 @@ pub fn plan(plan: &Plan, jobs: usize) -> String {
             let _ = writeln!(text, "{}: not simulated: {rows} ({why})", one.name);
         }
     }
-    let _ = writeln!(
-        text,
-        "\n{} to make, {} kept; about {} with {} at a time. Every run is kept when it is done: interrupted, it goes on \
-         from there.",
-        count(plan.runs as u64, "run"),
-        plan.kept,
-        duration_about(plan.cpu_s / jobs.max(1) as f64),
+    text + "\n" + &to_make([plan.runs, plan.kept], plan.cpu_s, jobs)
+}
+
+/// So many runs to make and so many that are kept, and how long that takes with `jobs` at a time.
+pub(crate) fn to_make([runs, kept]: [usize; 2], cpu_s: f64, jobs: usize) -> String {
+    format!(
+        "{} to make, {kept} kept; about {} with {} at a time. Every run is kept when it is done: interrupted, it goes \
+         on from there.\n",
+        count(runs as u64, "run"),
+        duration_about(cpu_s / jobs.max(1) as f64),
         jobs.max(1),
-    );
-    text
+    )
 }
 
 /// A time of which no more than its size is known.

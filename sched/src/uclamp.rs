@@ -99,6 +99,17 @@ pub struct GroupUclamp {
     pub max: u32,
 }
 
+impl GroupUclamp {
+    /// Those of a group that requests these, in a group with those of `above`; `None` is the root
+    /// (`cpu_util_update_eff()`, the same from 5.10 to 7.3). Both are limited by those above: a maximum too, so that
+    /// protection is never beyond the limit.
+    pub fn update_eff(min: Option<u32>, max: Option<u32>, above: Option<GroupUclamp>) -> Self {
+        let above = above.unwrap_or(GroupUclamp { min: UCLAMP_SCALE, max: UCLAMP_SCALE });
+        let max = max.unwrap_or(UclampId::Max.none()).min(above.max);
+        GroupUclamp { min: min.unwrap_or(UclampId::Min.none()).min(above.min).min(max), max }
+    }
+}
+
 /// A request that `sched_setattr()` refuses (`uclamp_validate()`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UclampInvalid {

@@ -1,4 +1,4 @@
-//! `scx_wakelab`: the published wake-up placement policies on a running kernel. docs/scx.md describes its use.
+//! `scx_wakelab`: the published wake-up placement policies on a running kernel. docs/real-kernel.md describes its use.
 
 mod ab;
 mod args;

@@ -89,6 +89,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             rt: model.realtime(setup.kernel),
             task_groups: None,
             rcu: None,
+            requests: false,
         };
         let mut sim = Sim {
             sys,
@@ -115,7 +116,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_kworkers();
         sim.add_rcu_kthread();
         sim.add_daemons();
-        sim.sys.add_task_groups(&model.workload.groups);
+        sim.add_task_groups();
         sim.add_tasks();
         sim.add_interrupts();
         sim.pm_start();
@@ -222,26 +223,13 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         id
     }
 
-    /// The task's name: that of the workload, or the program's name with a number if another task forked it.
-    pub fn task_name(&self, id: TaskId) -> String {
-        let tasks = &self.sys.model.workload.tasks;
-        let first = self.sys.tasks.iter().position(|task| task.workload).unwrap_or(0);
-        match tasks.get((id.0 as usize).wrapping_sub(first)) {
-            Some(task) => task.name.clone(),
-            None => {
-                let program = &self.sys.model.programs[self.sys.tasks[id.0 as usize].program as usize];
-                format!("{}#{}", program.name, id.0)
-            }
-        }
-    }
-
     /// Describes the task to a sink that wants inputs.
     pub fn emit_task(&mut self, id: TaskId) {
         if S::INPUTS {
             let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
             let new = NewTask {
                 task: id.0,
-                name: &self.task_name(id),
+                name: &self.sys.task_name(id),
                 parent: task.parent.or(task.forker).map(|parent| parent.0),
                 workload: task.workload,
                 nice: entity.nice,

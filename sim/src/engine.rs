@@ -88,6 +88,11 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Runs up to `until`, ns, and returns the outcome.
     pub fn run(mut self, until: u64, stop: &AtomicBool) -> Result<Outcome, SimError> {
         let stopped = self.advance(until, stop)?;
+        self.finish(stopped)
+    }
+
+    /// The outcome of a run that ends now.
+    pub fn finish(&mut self, stopped: bool) -> Result<Outcome, SimError> {
         if self.nr_unblocked == 0 && self.nr_unexited != 0 {
             return Err(SimError::Deadlock { at: self.sys.now, waiting: self.waiting() });
         }
@@ -115,7 +120,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let Reverse((.., what)) = self.timed_events.pop().expect("it was peeked at");
                 self.timed_event(what);
             }
-            self.pm_requests();
+            self.take_requests();
             if self.failed.is_some() {
                 break;
             }
@@ -124,7 +129,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.failed.take().map_or(Ok(false), Err)
     }
 
-    fn outcome(mut self, stopped: bool) -> Outcome {
+    fn outcome(&mut self, stopped: bool) -> Outcome {
         for cpu in 0..self.sys.model.nr_cpus() {
             self.account(cpu);
         }
@@ -149,7 +154,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             .filter_map(|(id, task)| {
                 let State::Sleeping(wait) = task.state else { return None };
                 Some(Waiting {
-                    task: self.task_name(TaskId(id as u32)),
+                    task: self.sys.task_name(TaskId(id as u32)),
                     step: task.pc as usize,
                     what: match wait {
                         crate::task::Wait::Message(channel) => {
@@ -210,6 +215,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::Hrtick(cpu, started) => self.hrtick(cpu, started),
             TimedEvent::RtoPush(cpu) => self.rto_push_arrives(cpu),
             TimedEvent::RtPeriod => self.rt_period_ends(),
+            TimedEvent::CfsPeriod(group, cpu) => self.cfs_period_timer(group, cpu),
+            TimedEvent::CfsSlack(group, cpu) => self.cfs_slack_timer(group, cpu),
+            TimedEvent::CfsUnthrottle(cpu) => self.cfs_unthrottle(cpu),
             TimedEvent::FairServer(cpu) => self.fair_server_timer(cpu),
             TimedEvent::DlReplenish(task) => self.dl_replenish_timer(task),
             TimedEvent::DlInactive(task) => self.dl_inactive_timer(task),

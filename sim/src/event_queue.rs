@@ -80,6 +80,12 @@ pub enum TimedEvent {
     Hrtick(Cpu, u32),
     /// An IPI arrives that has a CPU push realtime tasks.
     RtoPush(Cpu),
+    /// The period timer of a group's bandwidth expires, on a CPU.
+    CfsPeriod(u32, Cpu),
+    /// The slack timer of a group's bandwidth expires, on a CPU.
+    CfsSlack(u32, Cpu),
+    /// An IPI arrives that has a CPU unthrottle its run queues.
+    CfsUnthrottle(Cpu),
     /// A period of RT throttling is over.
     RtPeriod,
     /// The timer of a CPU's fair server.

@@ -19,7 +19,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The running task forks.
     pub fn fork(&mut self, cpu: Cpu, parent: TaskId, program: u32) {
         if self.sys.is_dl(parent) {
-            let name = self.task_name(parent);
+            let name = self.sys.task_name(parent);
             let what = format!("task {name} forks as one of SCHED_DEADLINE, for which fork() fails (EAGAIN)");
             self.failed = Some(SimError::Workload(what + "; expected a change of policy before"));
             return;

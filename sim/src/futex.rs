@@ -79,7 +79,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let sync = &mut self.sys.syncs[mutex as usize];
         if sync.owner != Some(id) {
             let name = &self.sys.model.workload.channels[mutex as usize].name;
-            let text = format!("task {} unlocks mutex {name}, which it does not hold", self.task_name(id));
+            let text = format!("task {} unlocks mutex {name}, which it does not hold", self.sys.task_name(id));
             self.failed = Some(SimError::Workload(text));
             return;
         }
@@ -146,7 +146,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let name = |sync: u32| &self.sys.model.workload.channels[sync as usize].name;
         match wait {
             Wait::Mutex(mutex) => match self.sys.syncs[mutex as usize].owner {
-                Some(owner) => format!("mutex {}, which {} holds", name(mutex), self.task_name(owner)),
+                Some(owner) => format!("mutex {}, which {} holds", name(mutex), self.sys.task_name(owner)),
                 None => format!("mutex {}", name(mutex)),
             },
             Wait::Condition(cond) => format!("a signal of condition {}", name(cond)),
@@ -165,7 +165,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn exits_with_mutex(&mut self, id: TaskId) -> bool {
         let Some(&mutex) = self.sys.tasks[id.0 as usize].calls.held.first() else { return false };
         let name = &self.sys.model.workload.channels[mutex as usize].name;
-        let text = format!("task {} exits and holds mutex {name}; unlock it before the end", self.task_name(id));
+        let text = format!("task {} exits and holds mutex {name}; unlock it before the end", self.sys.task_name(id));
         self.failed = Some(SimError::Workload(text));
         true
     }

@@ -24,6 +24,7 @@ mod sched_cache;
 mod schedule;
 mod search;
 mod search_policies;
+pub mod steps;
 mod supported;
 mod syscalls;
 mod system;
@@ -32,12 +33,14 @@ mod task_group;
 mod tick;
 mod try_to_wake_up;
 mod uclamp;
+mod variant;
 
 pub use asym_capacity::no_eas;
 pub use supported::{check, check_power};
 
 pub use pm::{Caps, PmSide};
-pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting};
+pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting, run_seed};
+pub use variant::{FLIPS_GONE_NS, PowerSideError, Variant, VariantError};
 
 use engine::Sim;
 use model::Model;
@@ -49,6 +52,8 @@ use wakelab_events::sim::Sink;
 /// # Errors
 /// Where the kernel or the machine is not modelled, the workload is at odds with the machine, or it deadlocks.
 pub fn run<S: Sink>(setup: &Setup<'_>, sink: &mut S, stop: &AtomicBool) -> Result<Outcome, SimError> {
+    let with_autogroup = task_group::with_autogroup(setup.kernel, setup.workload);
+    let setup = &Setup { workload: with_autogroup.as_ref().unwrap_or(setup.workload), ..*setup };
     let domains = model::domains(setup.machine, setup.kernel, setup.features)?;
     let model = Model::new(setup, &domains)?;
     Sim::new(&model, setup, sink).run(setup.until, stop)

@@ -5,7 +5,7 @@ use crate::rt::{Pressure, RtState};
 use crate::uclamp::UclampModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity};
 use smallvec::SmallVec;
-use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, SchedCacheRules, Tunables};
+use wakelab_kernel::{Code, Feature, FeatureSet, GroupRules, HrtickForm, Preset, SchedCacheRules, Tunables};
 use wakelab_machine::{ByDistance, Distances, Machine, Noise};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceTunables, SchedCache};
@@ -14,6 +14,7 @@ use wakelab_sched::domain::{SchedDomains, build_sched_domains};
 use wakelab_sched::energy::PerfDomains;
 use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::pelt::util_est::UtilEstRules;
+use wakelab_sched::runqueue::CFS_BANDWIDTH_SLICE;
 use wakelab_sched::runqueue::FairRules;
 use wakelab_sched::select::{IdleScanRules, Rules, SearchLlcs};
 use wakelab_workload::{Call, MESSAGE_LINES, Op, Program, Work, Workload};
@@ -87,6 +88,9 @@ pub struct Model<'a> {
     pub hz: u64,
     pub tick_ns: u64,
     pub pelt: PeltRules,
+    pub groups: GroupRules,
+    /// `sysctl_sched_cfs_bandwidth_slice`, ns.
+    pub bandwidth_slice: u64,
     /// By how many bits PELT's clock runs faster (`pelt_multiplier`).
     pub pelt_lshift: u32,
     /// `None` with UTIL_EST off.
@@ -197,7 +201,7 @@ impl<'a> Model<'a> {
         let hz = u64::from(kernel.hz.value);
         let run_queue = FairRules::of(kernel, features, nr_cpus as usize)
             .map_err(|error| SimError::Kernel(format!("{}: {error}", kernel.name)))?;
-        crate::task_group::check(kernel, &run_queue, workload, mechanisms.softirq_util)?;
+        crate::task_group::check(kernel, workload, mechanisms.softirq_util)?;
         let rules = Rules::new(kernel, features, domains)
             .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
         let noise = machine.noise;
@@ -231,6 +235,8 @@ impl<'a> Model<'a> {
             hz,
             tick_ns: 1_000_000_000 / hz,
             pelt: kernel.pelt,
+            groups: kernel.groups,
+            bandwidth_slice: kernel.tunables.sched_cfs_bandwidth_slice_us.map_or(CFS_BANDWIDTH_SLICE, |us| us * 1000),
             pelt_lshift: tunables.pelt_multiplier.unwrap_or(1) as u32 >> 1,
             util_est: util_est.then(|| UtilEstRules::of(kernel, features)),
             run_queue,

@@ -12,6 +12,7 @@ use crate::task::{IoWait, State};
 use crate::{Setup, SimError};
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::Sink;
+use wakelab_sched::balance::cpu_util_cfs;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{CfsRqPelt, CfsRqState, SchedAvg};
 use wakelab_sched::runqueue::TaskId;
@@ -29,6 +30,8 @@ pub fn observe<S: Sink>(
     times: impl IntoIterator<Item = u64>,
     mut look: impl FnMut(&Snapshot<'_>, &S),
 ) -> Result<(), SimError> {
+    let with_autogroup = crate::task_group::with_autogroup(setup.kernel, setup.workload);
+    let setup = &Setup { workload: with_autogroup.as_ref().unwrap_or(setup.workload), ..*setup };
     let domains = model::domains(setup.machine, setup.kernel, setup.features)?;
     let model = Model::new(setup, &domains)?;
     let mut sim = Sim::new(&model, setup, sink);
@@ -97,6 +100,21 @@ pub struct CpuSnapshot {
     pub uclamp: Uclamp,
 }
 
+/// An LLC at a moment: what wake-ups read of it (`sd_llc_shared`), and what periodic balancing would read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LlcSnapshot {
+    /// Its lowest CPU.
+    pub first: Cpu,
+    /// How many CPUs it has.
+    pub weight: u32,
+    /// The sum of its CPUs' `cpu_util_cfs()`, 1024 for each CPU, by their averages as they were last updated.
+    pub sum_util: u64,
+    /// `has_idle_cores`.
+    pub has_idle_cores: bool,
+    /// `nr_idle_scan`, which only SIS_UTIL reads and writes.
+    pub nr_idle_scan: i32,
+}
+
 /// A task at a moment.
 #[derive(Clone, Debug)]
 pub struct TaskSnapshot {
@@ -122,6 +140,12 @@ pub struct TaskSnapshot {
     pub wakee_flips: u32,
     /// Its effective utilisation clamps; [`Uclamp::UNUSED`] before a task has set one.
     pub uclamp: Uclamp,
+}
+
+impl<'a> Snapshot<'a> {
+    pub(crate) fn of(sys: &'a System<'a>) -> Self {
+        Snapshot { sys }
+    }
 }
 
 impl Snapshot<'_> {
@@ -173,6 +197,38 @@ impl Snapshot<'_> {
             nr_iowait: c.nr_iowait,
             uclamp: sys.uclamp.as_ref().map_or(Uclamp::UNUSED, |uclamp| uclamp.rq_uclamp(cpu)),
         }
+    }
+
+    /// All LLCs, by their lowest CPU.
+    pub fn llcs(&self) -> Vec<LlcSnapshot> {
+        let model = self.sys.model;
+        let empty = self.sys.llcs.iter().zip(&model.llc_first).map(|(llc, &first)| LlcSnapshot {
+            first,
+            weight: 0,
+            sum_util: 0,
+            has_idle_cores: llc.has_idle_cores,
+            nr_idle_scan: llc.nr_idle_scan,
+        });
+        let mut llcs: Vec<LlcSnapshot> = empty.collect();
+        for (cpu, &llc) in (0..).zip(&model.llc_of) {
+            let llc = &mut llcs[llc as usize];
+            llc.weight += 1;
+            llc.sum_util += cpu_util_cfs(self.sys, cpu);
+        }
+        llcs
+    }
+
+    /// How many tasks there are, kworkers among them.
+    pub fn nr_tasks(&self) -> u32 {
+        self.sys.tasks.len() as u32
+    }
+
+    /// A task's name: that of the workload, or its program's with a number if another task forked it.
+    ///
+    /// # Panics
+    /// If there is no such task.
+    pub fn task_name(&self, id: TaskId) -> String {
+        self.sys.task_name(id)
     }
 
     /// All tasks, by number: kworkers and those of the workload, forked or not.

@@ -7,7 +7,7 @@ use wakelab_sched::pelt::{
     CfsRqState, EntityState, MigrationSource, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
     migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
 };
-use wakelab_sched::runqueue::{FairRq, GroupedCfsRq, TaskId};
+use wakelab_sched::runqueue::{FairRq, GroupedRq, TaskId};
 
 impl System<'_> {
     #[inline]
@@ -49,6 +49,15 @@ impl System<'_> {
         self.util_change(cpu, changed);
     }
 
+    /// What `put_prev_entity()` does to the averages of a task that may go on. With groups it is done once it is known
+    /// that it does not ([`group_put_prev`](Self::group_put_prev)), and without only the run queue is there to be aged.
+    #[inline]
+    pub fn load_put_prev(&mut self, cpu: Cpu, task: TaskId) {
+        if self.task_groups.is_none() {
+            self.update_load(cpu, task, UpdateFlags::empty());
+        }
+    }
+
     /// What `set_next_entity()` does to the averages: up to now the task has waited. It is the run queue's current task
     /// already; before, there was none, or the averages are up to date with the previous one.
     #[inline]
@@ -84,7 +93,7 @@ impl System<'_> {
         if self.model.util_est.is_some() && (wakes || !self.es[task].sched_delayed) {
             util_est_enqueue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
         }
-        self.update_load(cpu, task, UpdateFlags::DO_ATTACH);
+        self.update_load(cpu, task, UpdateFlags::DO_ATTACH | UpdateFlags::UPDATE_TG);
         let weight = u64::from(self.es[task].load.weight);
         enqueue_runnable_load_avg(&mut self.cpus[cpu as usize].pelt, &self.tasks[task.0 as usize].avg, weight);
     }
@@ -106,7 +115,12 @@ impl System<'_> {
             util_est_update(rules, &mut self.tasks[task.0 as usize].avg, sleeps, capacity);
         }
         // A task that balancing moves is detached; a sleeper stays attached.
-        let flags = if sleeps { UpdateFlags::empty() } else { UpdateFlags::DO_DETACH };
+        let mut flags = UpdateFlags::UPDATE_TG;
+        if !sleeps {
+            flags |= UpdateFlags::DO_DETACH;
+        } else if self.task_groups.is_some() {
+            flags = self.group_sleep_flags(cpu, task);
+        }
         self.update_load(cpu, task, flags);
         let weight = u64::from(self.es[task].load.weight);
         dequeue_runnable_load_avg(&mut self.cpus[cpu as usize].pelt, &self.tasks[task.0 as usize].avg, weight);
@@ -117,6 +131,9 @@ impl System<'_> {
 
     /// What the end of a delayed dequeue does to the averages. `queue` is the run queue's state up to now.
     pub fn load_reaped(&mut self, cpu: Cpu, task: TaskId, queue: &CfsRqState) {
+        if self.task_groups.is_some() {
+            return self.group_reaped(cpu, task);
+        }
         let now = self.clock_pelt(cpu);
         let weight = u64::from(self.es[task].load.weight);
         let entity = EntityState { weight, on_rq: true, sched_delayed: true, curr: false };
@@ -146,6 +163,6 @@ impl System<'_> {
 
 /// What the root's run queue has, with groups.
 #[cold]
-fn root_state(rq: &GroupedCfsRq) -> CfsRqState {
-    rq.state(0)
+fn root_state(rq: &GroupedRq) -> CfsRqState {
+    rq.hierarchy().state(0)
 }

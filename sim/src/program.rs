@@ -154,7 +154,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let task = &self.sys.tasks[id.0 as usize];
         self.failed = Some(SimError::Workload(format!(
             "task {} takes {ZERO_TIME_STEPS} steps of its program without any time passing (step {})",
-            self.task_name(id),
+            self.sys.task_name(id),
             task.pc
         )));
     }

@@ -63,7 +63,8 @@ impl System<'_> {
     pub fn dequeued(&mut self, cpu: Cpu, task: TaskId) {
         let weight = u64::from(self.es[task].load.weight);
         let c = &mut self.cpus[cpu as usize];
-        c.nr_running -= 1;
+        // With groups the count may be ahead of this, or behind (`Hierarchy::nr_hidden`).
+        c.nr_running = c.nr_running.wrapping_sub(1);
         c.weight -= weight;
         c.cfs_tasks.dequeue(task);
         self.account_llc(cpu, task, false);
@@ -109,7 +110,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.account_mm_sched(cpu);
         let resched = self.sys.on_rq(cpu, |rq, es, now| rq.enqueue_task(es, now, task, flags));
         let c = &mut self.sys.cpus[cpu as usize];
-        c.nr_running += 1;
+        c.nr_running = c.nr_running.wrapping_add(1);
         c.weight += u64::from(self.sys.es[task].load.weight);
         c.cfs_tasks.enqueue(task);
         self.sys.overload |= c.nr_running > 1;

@@ -7,7 +7,6 @@ use crate::system::{BOOT_NS, System};
 use crate::task::{IoWait, State, Wait};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::UpdateFlags;
 use wakelab_sched::runqueue::{Prev, TaskId};
 use wakelab_sched::select::policy::{Hook, Hooks};
 use wakelab_sched::select::update_idle_core;
@@ -56,19 +55,25 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.account_fair_server(cpu);
         }
         if let Some(task) = prev_task {
+            if self.sys.task_groups.is_some() && prev == Prev::Runs {
+                self.throttle_cfs_rq_work(cpu, task);
+            }
             if prev == Prev::Sleeps && self.sys.tasks[task.0 as usize].state == State::Runnable {
                 // It was woken before it was dequeued (ttwu_runnable()).
                 prev = Prev::Runs;
             }
             if self.sys.rt.is_some() && self.put_prev_above_fair(cpu, task, prev) {
             } else if prev == Prev::Runs {
-                self.sys.update_load(cpu, task, UpdateFlags::empty());
+                self.sys.load_put_prev(cpu, task);
             } else {
                 self.sys.uclamp_dec(cpu, task);
                 self.sys.load_dequeue(cpu, task, true);
             }
         }
         let next = self.sys.pick_next(cpu, prev);
+        if self.sys.task_groups.is_some() && prev == Prev::Runs && next != prev_task {
+            prev_task.into_iter().for_each(|task| self.sys.group_put_prev(cpu, task));
+        }
         if let Some(task) = prev_task.filter(|_| prev != Prev::Runs) {
             let run = self.sys.es[task].sum_exec_runtime;
             let now = BOOT_NS + self.sys.now;
@@ -198,7 +203,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(prev) = prev {
             let task = &mut self.sys.tasks[prev.0 as usize];
             task.on_cpu = false;
-            prev_sleeps = !self.sys.es[prev].on_rq || self.sys.es[prev].sched_delayed;
+            let e = &self.sys.es[prev];
+            // A throttled task is on the run queue for all but its class (TASK_ON_RQ_QUEUED).
+            prev_sleeps = (!e.on_rq && !e.throttled) || e.sched_delayed;
             spinners = task.take_spinners();
         }
         self.emit(|_| Event::Switch { cpu, prev: prev.map(|t| t.0), prev_sleeps, next: next.map(|t| t.0) });

@@ -277,7 +277,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let again = if at == self.sys.now { count + 1 } else { 0 };
         self.sys.tasks[id.0 as usize].calls.rescheduled = (self.sys.now, again);
         if again > ZERO_TIME_STEPS {
-            let name = self.task_name(id);
+            let name = self.sys.task_name(id);
             let text = format!("task {name} gives up its CPU {ZERO_TIME_STEPS} times without any time passing");
             self.failed = Some(SimError::Workload(text));
         }
@@ -292,9 +292,13 @@ impl<S: Sink> Sim<'_, '_, S> {
         id: TaskId,
         change: impl FnOnce(&mut FairRq, &mut Entities, u64, bool) -> Resched,
     ) -> bool {
-        self.sys.update_load(cpu, id, UpdateFlags::empty());
+        self.sys.update_load(cpu, id, UpdateFlags::UPDATE_TG);
         let old = u64::from(self.sys.es[id].load.weight);
         let need_resched = self.sys.cpus[cpu as usize].need_resched;
+        if self.sys.task_groups.is_some() {
+            let resched = self.sys.group_reweight(cpu, id, |rq, es, now| change(rq, es, now, need_resched));
+            return self.reweighted(cpu, id, old, resched);
+        }
         let resched = self.sys.on_rq(cpu, |rq, es, now| change(rq, es, now, need_resched));
         let new = u64::from(self.sys.es[id].load.weight);
         self.sys.cfs_rq_of(cpu, id, |cfs_rq, task| {
@@ -302,6 +306,12 @@ impl<S: Sink> Sim<'_, '_, S> {
             reweight_entity(cfs_rq, &mut task.avg, old, new);
             enqueue_runnable_load_avg(cfs_rq, &task.avg, new);
         });
+        self.reweighted(cpu, id, old, resched)
+    }
+
+    /// The running task has another weight or slice, and its averages with it.
+    fn reweighted(&mut self, cpu: Cpu, id: TaskId, old: u64, resched: Resched) -> bool {
+        let new = u64::from(self.sys.es[id].load.weight);
         let c = &mut self.sys.cpus[cpu as usize];
         c.weight = c.weight - old + new;
         c.cfs_tasks.move_to_head(id);

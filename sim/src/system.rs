@@ -131,6 +131,8 @@ pub struct System<'m> {
     pub task_groups: Option<Box<TaskGroups>>,
     /// Grace periods; `None` in a run that has no daemons.
     pub rcu: Option<Box<RcuState>>,
+    /// Something wants timers: frequency governors, or groups' bandwidth.
+    pub requests: bool,
 }
 
 impl System<'_> {
@@ -209,6 +211,19 @@ impl System<'_> {
             of_cpu.push(group.weight);
         }
         self.nr_imbalanced += of_cpu.len();
+    }
+
+    /// The task's name: that of the workload, or the program's name with a number if another task forked it.
+    pub fn task_name(&self, id: TaskId) -> String {
+        let tasks = &self.model.workload.tasks;
+        let first = self.tasks.iter().position(|task| task.workload).unwrap_or(0);
+        match tasks.get((id.0 as usize).wrapping_sub(first)) {
+            Some(task) => task.name.clone(),
+            None => {
+                let program = &self.model.programs[self.tasks[id.0 as usize].program as usize];
+                format!("{}#{}", program.name, id.0)
+            }
+        }
     }
 
     /// `_task_util_est()`, 0 with UTIL_EST off.
@@ -512,9 +527,21 @@ impl BalanceView for System<'_> {
 
     fn entity_eligible(&self, cpu: Cpu, task: TaskId) -> bool {
         match &self.cpus[cpu as usize].rq {
-            FairRq::Cfs(_) | FairRq::Groups(_) => true,
+            FairRq::Cfs(_) => true,
             FairRq::Eevdf(rq) => rq.entity_eligible(&self.es, task),
+            FairRq::Groups(rq) => rq.entity_eligible(&self.es, task),
         }
+    }
+
+    fn group_nr_queued(&self, cpu: Cpu, task: TaskId) -> u32 {
+        match &self.cpus[cpu as usize].rq {
+            FairRq::Groups(rq) => rq.hierarchy().counts(self.es[task].group)[1] as u32,
+            _ => self.h_nr_running(cpu),
+        }
+    }
+
+    fn throttled_lb_pair(&self, src_cpu: Cpu, dst_cpu: Cpu, task: TaskId) -> bool {
+        self.task_groups.is_some() && self.group_throttled_lb_pair(src_cpu, dst_cpu, task)
     }
 
     fn fair_curr(&self, cpu: Cpu) -> Option<TaskId> {

@@ -267,6 +267,7 @@ impl Task {
     }
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::offset_of!(Task, marks) == 192);
 
 #[cfg(test)]

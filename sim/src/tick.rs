@@ -41,7 +41,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.account(cpu);
         }
         if let Some(curr) = self.sys.cpus[cpu as usize].rq.curr() {
-            self.sys.update_load(cpu, curr, UpdateFlags::empty());
+            self.sys.update_load(cpu, curr, UpdateFlags::UPDATE_TG);
             self.sys.account_mm_sched(cpu);
             let c = &self.sys.cpus[cpu as usize];
             let pending = Tick { lazy: c.need_resched_lazy, hrtick_active: c.hrtick.expires.is_some() };
@@ -163,7 +163,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.account(cpu);
         }
         if let Some(curr) = self.sys.cpus[cpu as usize].rq.curr() {
-            self.sys.update_load(cpu, curr, UpdateFlags::empty());
+            self.sys.update_load(cpu, curr, UpdateFlags::UPDATE_TG);
             self.sys.account_mm_sched(cpu);
             let resched = self.sys.on_rq(cpu, |rq, es, now| rq.hrtick_tick(es, now));
             if self.sys.note_resched(cpu, resched).is_now() {

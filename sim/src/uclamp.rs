@@ -19,7 +19,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::energy::RqUtil;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::Uclamp;
-use wakelab_sched::uclamp::{RqUclamp, TaskUclamp, UclampSystem};
+use wakelab_sched::uclamp::{GroupUclamp, RqUclamp, TaskUclamp, UclampSystem};
 use wakelab_workload::{Call, Op};
 
 /// What the system keeps of clamps.
@@ -28,6 +28,8 @@ pub struct UclampState {
     system: UclampSystem,
     /// `sched_uclamp_used`.
     used: bool,
+    /// The effective clamps of each group; the root's task, 0, and those of an autogroup are not restricted.
+    groups: Vec<Option<GroupUclamp>>,
     /// By number, as far as they have been forked.
     tasks: Vec<TaskUclamp>,
     rqs: Vec<RqUclamp>,
@@ -41,6 +43,10 @@ pub struct UclampModel {
     pub after_enqueue: bool,
     /// By task of the workload: what it requests before it starts, minimum and maximum.
     tasks: Vec<[Option<u32>; 2]>,
+    /// By group, the root first.
+    groups: Vec<Option<GroupUclamp>>,
+    /// A group's clamps were set, which makes the kernel keep clamps.
+    of_groups: bool,
 }
 
 impl UclampModel {
@@ -71,6 +77,13 @@ impl UclampModel {
         let sets = |op: &Op| matches!(op.call(), Some(Call::Uclamp { .. }));
         let set = tasks.iter().flatten().any(Option::is_some)
             || workload.programs.iter().any(|program| program.ops.iter().any(sets));
+        let of_groups = workload.groups.iter().any(|group| group.uclamp_min.or(group.uclamp_max).is_some());
+        let set = set || of_groups;
+        let mut groups = vec![None];
+        for group in &workload.groups {
+            let of = || GroupUclamp::update_eff(group.uclamp_min, group.uclamp_max, groups[group.parent as usize]);
+            groups.push((!group.autogroup).then(of));
+        }
         if !set && !system.is_changed() {
             return Ok(None);
         }
@@ -79,16 +92,17 @@ impl UclampModel {
             let what = "utilisation clamps are set, and its are not modelled; those of v5.10 and later are";
             return Err(SimError::Kernel(format!("{name}: {what}")));
         }
-        Ok(Some(UclampModel { system, after_enqueue: kernel.core.uclamp_after_enqueue, tasks }))
+        Ok(Some(UclampModel { system, after_enqueue: kernel.core.uclamp_after_enqueue, tasks, groups, of_groups }))
     }
 }
 
 impl UclampState {
     /// A machine at rest; `None` where nobody sets a clamp.
     pub fn new(model: &Model<'_>) -> Option<Box<Self>> {
-        let system = model.uclamp.as_ref()?.system;
+        let UclampModel { system, groups, of_groups, .. } = model.uclamp.as_ref()?;
+        let (system, groups) = (*system, groups.clone());
         let rqs = vec![RqUclamp::default(); model.nr_cpus() as usize];
-        Some(Box::new(UclampState { system, used: system.is_changed(), tasks: Vec::new(), rqs }))
+        Some(Box::new(UclampState { system, used: *of_groups || system.is_changed(), groups, tasks: Vec::new(), rqs }))
     }
 
     /// `uclamp_is_used()`.
@@ -119,17 +133,18 @@ impl UclampState {
     }
 
     /// `uclamp_eff_value()` of both clamps.
-    pub fn task_uclamp(&self, id: TaskId) -> Uclamp {
+    pub fn task_uclamp(&self, id: TaskId, group: u32) -> Uclamp {
         if !self.used {
             return Uclamp::UNUSED;
         }
-        self.tasks.get(id.0 as usize).copied().unwrap_or_default().uclamp(&self.system, None)
+        self.tasks.get(id.0 as usize).copied().unwrap_or_default().uclamp(&self.system, self.groups[group as usize])
     }
 
-    fn inc(&mut self, cpu: Cpu, id: TaskId) {
+    fn inc(&mut self, cpu: Cpu, id: TaskId, group: u32) {
         self.task(id);
         if self.used {
-            self.rqs[cpu as usize].inc(&mut self.tasks[id.0 as usize], &self.system, None);
+            let group = self.groups[group as usize];
+            self.rqs[cpu as usize].inc(&mut self.tasks[id.0 as usize], &self.system, group);
         }
     }
 
@@ -154,7 +169,7 @@ impl System<'_> {
         if let Some(uclamp) = &mut self.uclamp
             && (wakes || !self.es[id].sched_delayed)
         {
-            uclamp.inc(cpu, id);
+            uclamp.inc(cpu, id, self.es[id].group);
         }
     }
 
@@ -171,7 +186,7 @@ impl System<'_> {
     /// `uclamp_eff_value()` of both clamps of a task.
     #[inline]
     pub fn uclamp_of(&self, id: TaskId) -> Uclamp {
-        self.uclamp.as_ref().map_or(Uclamp::UNUSED, |uclamp| uclamp.task_uclamp(id))
+        self.uclamp.as_ref().map_or(Uclamp::UNUSED, |uclamp| uclamp.task_uclamp(id, self.es[id].group))
     }
 
     /// `uclamp_fork()`. A task of the workload that the shell forks has the clamps that the workload gives it.
@@ -203,7 +218,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let Some(uclamp) = &mut self.sys.uclamp else { return false };
         let mut requested = *uclamp.task(id);
         if let Err(error) = requested.request(min, max) {
-            let text = format!("task {}: {error}", self.task_name(id));
+            let text = format!("task {}: {error}", self.sys.task_name(id));
             self.failed = Some(SimError::Workload(text));
             return false;
         }

@@ -80,15 +80,17 @@ mod tests {
 
     fn row(verdict: RowVerdict, compare_pct: f64, p_holm: f64) -> JudgedRow {
         let name = String::new;
-        let (benchmark, case, load, p_holm) = (name(), name(), name(), Some(p_holm));
-        JudgedRow { benchmark, case, load, verdict, compare_pct, ci95: None, p_holm, noise_pct: 5.0 }
+        let (machine, kernel, benchmark, case, load) = (name(), name(), name(), name(), name());
+        let p_holm = Some(p_holm);
+        JudgedRow { machine, kernel, benchmark, case, load, verdict, compare_pct, ci95: None, p_holm, noise_pct: 5.0 }
     }
 
     fn of(rows: Vec<JudgedRow>) -> Verdict<'static> {
         Verdict {
             base: String::new(),
             with: String::new(),
-            repeats: 3,
+            repeats: [3; 2],
+            until: None,
             complete: true,
             rows,
             control_pct: None,

@@ -9,7 +9,7 @@
 //!
 //! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] describes it. [`mechanisms`] does so
 //! with each part of the simulator switched off in turn, and [`sensitivity`] with the assumed constants changed.
-//! [`verdict`] says by one rule what a comparison found.
+//! [`verdict`] says by one rule what a comparison found, and [`diff`] sets two results or recordings side by side.
 //! [`reproduce`] compares published tables with their simulation. [`fit`] fits a machine to what was
 //! measured on it. [`calibrate`] derives constants from microbenchmarks, and [`verify`] compares loads that ran with
 //! their simulation. [`cache`] keeps finished runs, and [`statistics`] tests whether two means differ.
@@ -24,6 +24,7 @@ pub mod capture;
 pub mod compare;
 pub mod conform;
 pub mod decider;
+pub mod diff;
 pub mod experiment;
 pub mod explain;
 pub mod fail_if;
@@ -39,6 +40,7 @@ pub mod sensitivity;
 pub mod statistics;
 pub mod stats;
 pub mod summary;
+pub mod survey;
 mod threads;
 mod time_ordered;
 pub mod trace;

@@ -12,7 +12,7 @@
 //! The limit of 3 is the one by which `reproduce` tells an effect of a published table, and by which the samples of a
 //! sensitivity study are classified.
 
-use crate::compare::{CompareRow, Comparison, Control};
+use crate::compare::{CompareRow, Comparison, Control, MatrixComparison, Until, half_width_pct};
 use crate::reproduce::{Class, Known, known, noise_pct};
 use crate::sensitivity::{self, Sensitivity};
 use serde::Serialize;
@@ -52,6 +52,10 @@ impl RowVerdict {
 /// A row with its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedRow {
+    /// The machine.
+    pub machine: String,
+    /// The kernel, of the sides that name none themselves.
+    pub kernel: String,
     /// `netperf`.
     pub benchmark: String,
     /// `TCP_RR`.
@@ -92,8 +96,10 @@ pub struct Verdict<'a> {
     pub base: String,
     /// The switches of the other side as given; may be empty.
     pub with: String,
-    /// The runs of each row on each side.
-    pub repeats: u32,
+    /// The runs of a row on each side: the fewest and the most.
+    pub repeats: [u32; 2],
+    /// How exact the intervals were to be; `None` for a fixed number of repeats.
+    pub until: Option<Until>,
     /// Whether all rows are there.
     pub complete: bool,
     /// The rows, in the order of the comparison.
@@ -119,6 +125,14 @@ impl Verdict<'_> {
         self.rows_that_are(verdict).count()
     }
 
+    /// The rows whose interval is wider than it was to be. Those of which both sides are identical need none.
+    pub fn wider(&self) -> impl Iterator<Item = &JudgedRow> {
+        let limit = self.until.map(|until| until.half_width_pct);
+        let wide = move |row: &JudgedRow| half_width_pct(row.ci95).is_none_or(|half| Some(half) > limit);
+        let rows = self.rows.iter().filter(|row| row.verdict != RowVerdict::Identical);
+        rows.filter(move |row| limit.is_some() && wide(row))
+    }
+
     /// The rows whose numbers were put to the test.
     pub fn tested(&self) -> usize {
         self.rows.iter().filter(|row| row.p_holm.is_some()).count()
@@ -137,12 +151,13 @@ pub struct Certainty<'a> {
 /// Judges a comparison, with what was found of its certainty.
 pub fn verdict<'a>(found: &Comparison, certainty: Certainty<'a>) -> Verdict<'a> {
     let Certainty { control, sensitivity } = certainty;
-    let rows = judge(&found.rows);
+    let rows = judge(&found.rows.iter().map(|row| (found, row)).collect::<Vec<_>>());
     let control_pct = control.map(|control| control.rows.iter().map(|row| row.compare_pct.abs()).fold(0.0, f64::max));
     Verdict {
         base: found.experiment.base.clone(),
         with: found.experiment.with.clone(),
-        repeats: found.experiment.repeats,
+        repeats: repeats([found]),
+        until: found.experiment.until,
         complete: found.complete,
         control_pct,
         constants: sensitivity.and_then(|found| holds_in(&rows, found)),
@@ -152,36 +167,140 @@ pub fn verdict<'a>(found: &Comparison, certainty: Certainty<'a>) -> Verdict<'a> 
     }
 }
 
-/// What a difference of this row has to exceed to be an effect, %; 10 for one repeat, which has no spread.
-pub fn noise_of(row: &CompareRow) -> f64 {
-    noise_pct((row.base.n > 1 && row.with.n > 1).then_some((row.base.std_pct, row.with.std_pct)))
+/// Judges a matrix: a verdict for each variant, over all machines and kernels. The correction is for all rows of the
+/// matrix that are tested.
+pub fn matrix_verdicts(found: &MatrixComparison) -> Vec<Verdict<'static>> {
+    let of_variant = |variant: usize| {
+        let comparisons = found.of_variant(variant);
+        comparisons.flat_map(|found| found.rows.iter().map(move |row| (found, row)))
+    };
+    let variants = found.variants.len();
+    let all: Vec<_> = (0..variants).flat_map(of_variant).collect();
+    let mut judged = judge(&all).into_iter();
+    let known = known_of(found);
+    let verdict = |(variant, name): (usize, &String)| {
+        let first = found.of_variant(variant).next();
+        let label = |name: &String, switches: Option<&String>, unnamed: &str| match switches {
+            Some(switches) if name == unnamed => switches.clone(),
+            _ => name.clone(),
+        };
+        let experiment = first.map(|comparison| &comparison.experiment);
+        Verdict {
+            base: label(&found.base, experiment.map(|it| &it.base), "base"),
+            with: label(name, experiment.map(|it| &it.with), "with"),
+            repeats: repeats(found.of_variant(variant)),
+            until: experiment.and_then(|it| it.until),
+            complete: found.complete,
+            rows: judged.by_ref().take(of_variant(variant).count()).collect(),
+            control_pct: None,
+            constants: None,
+            known: known.clone(),
+            certainty: Certainty::default(),
+        }
+    };
+    found.variants.iter().enumerate().map(verdict).collect()
 }
 
-fn judge(rows: &[CompareRow]) -> Vec<JudgedRow> {
-    let identical = |row: &CompareRow| row.base.values == row.with.values;
-    let p_values: Vec<Option<f64>> = rows.iter().map(|row| row.p_value.filter(|_| !identical(row))).collect();
-    let corrected = holm(&p_values);
-    let judged = |(row, p_holm): (&CompareRow, Option<f64>)| {
-        let noise_pct = noise_of(row);
+/// The verdicts of a matrix by comparison, in the order of [`MatrixComparison::comparisons`]: the rows of each with
+/// what was concluded of them over the whole matrix.
+pub fn by_comparison<'a>(found: &MatrixComparison, verdicts: &[Verdict<'a>]) -> Vec<Verdict<'a>> {
+    let mut rows: Vec<_> = verdicts.iter().map(|verdict| verdict.rows.iter().cloned()).collect();
+    let judged = |(at, comparison): (usize, &Comparison)| {
+        let variant = at % found.variants.len();
+        let of_it = rows[variant].by_ref().take(comparison.rows.len()).collect();
+        let repeats = repeats([comparison]);
+        let known = known(comparison);
+        Verdict { rows: of_it, complete: comparison.complete, repeats, known, ..verdicts[variant].clone() }
+    };
+    found.comparisons.iter().enumerate().map(judged).collect()
+}
+
+/// What the published tables say of predictions like these, each once.
+fn known_of(found: &MatrixComparison) -> Vec<Known> {
+    let mut all: Vec<Known> = Vec::new();
+    for one in found.blocks().flat_map(|block| known(&block[0])) {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// The fewest and the most runs of a row on a side; those that were asked for if there is no row.
+fn repeats<'a>(found: impl IntoIterator<Item = &'a Comparison>) -> [u32; 2] {
+    let mut ends: Option<[u32; 2]> = None;
+    let mut asked = 0;
+    for comparison in found {
+        asked = comparison.experiment.repeats;
+        for n in comparison.rows.iter().map(|row| row.base.n as u32) {
+            let [least, most] = ends.unwrap_or([n; 2]);
+            ends = Some([least.min(n), most.max(n)]);
+        }
+    }
+    ends.unwrap_or([asked; 2])
+}
+
+/// What a difference of this row has to exceed to be an effect, %; 10 for one repeat, which has no spread.
+pub fn noise_of(row: &CompareRow) -> f64 {
+    noise_pct(spreads(row))
+}
+
+/// The standard deviations of both sides, %; `None` for one repeat.
+fn spreads(row: &CompareRow) -> Option<(f64, f64)> {
+    (row.base.n > 1 && row.with.n > 1).then_some((row.base.std_pct, row.with.std_pct))
+}
+
+/// What is judged of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    /// Whether both sides have the same values.
+    pub(crate) identical: bool,
+    /// How much better the other side is, %.
+    pub(crate) compare_pct: f64,
+    /// The p value; `None` if it is not tested.
+    pub(crate) p_value: Option<f64>,
+    /// The standard deviations of both sides, %; `None` for one repeat.
+    pub(crate) spreads: Option<(f64, f64)>,
+}
+
+/// Judges rows together: for each its verdict, the corrected p, and the noise, %.
+pub(crate) fn judge_outcomes(rows: &[Outcome]) -> Vec<(RowVerdict, Option<f64>, f64)> {
+    let p_values: Vec<Option<f64>> = rows.iter().map(|row| row.p_value.filter(|_| !row.identical)).collect();
+    let judged = |(row, p_holm): (&Outcome, Option<f64>)| {
+        let noise_pct = noise_pct(row.spreads);
         let verdict = match (p_holm, Class::of(row.compare_pct, noise_pct)) {
-            _ if identical(row) => RowVerdict::Identical,
+            _ if row.identical => RowVerdict::Identical,
             (None, _) => RowVerdict::Untested,
             (Some(p), Class::Better) if p < SIGNIFICANT => RowVerdict::Better,
             (Some(p), Class::Worse) if p < SIGNIFICANT => RowVerdict::Worse,
             _ => RowVerdict::Same,
         };
-        JudgedRow {
-            benchmark: row.benchmark.clone(),
-            case: row.case.clone(),
-            load: row.load.clone(),
-            verdict,
-            compare_pct: row.compare_pct,
-            ci95: row.ci95,
-            p_holm,
-            noise_pct,
-        }
+        (verdict, p_holm, noise_pct)
     };
-    rows.iter().zip(corrected).map(judged).collect()
+    rows.iter().zip(holm(&p_values)).map(judged).collect()
+}
+
+fn judge(rows: &[(&Comparison, &CompareRow)]) -> Vec<JudgedRow> {
+    let outcome = |(_, row): &(&Comparison, &CompareRow)| Outcome {
+        identical: row.base.values == row.with.values,
+        compare_pct: row.compare_pct,
+        p_value: row.p_value,
+        spreads: spreads(row),
+    };
+    let outcomes: Vec<Outcome> = rows.iter().map(outcome).collect();
+    let judged = |(&(of, row), (verdict, p_holm, noise_pct)): (&(&Comparison, &CompareRow), _)| JudgedRow {
+        machine: of.experiment.machine.clone(),
+        kernel: of.experiment.kernel.clone(),
+        benchmark: row.benchmark.clone(),
+        case: row.case.clone(),
+        load: row.load.clone(),
+        verdict,
+        compare_pct: row.compare_pct,
+        ci95: row.ci95,
+        p_holm,
+        noise_pct,
+    };
+    rows.iter().zip(judge_outcomes(&outcomes)).map(judged).collect()
 }
 
 /// Holm's correction: of m values in rising order, the k-th (from 0) is multiplied by m - k, and none is below the one

@@ -32,7 +32,7 @@ pub use metric::{
     METRICS, MISSED_16MS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, TIME,
 };
 pub use program::{
-    Channel, Deadline, Distribution, Group, Interrupt, Op, Param, Program, Realtime, Task, Work, Workload,
+    Channel, CpuMax, Deadline, Distribution, Group, Interrupt, Op, Param, Program, Realtime, Task, Work, Workload,
 };
 pub use rt_app::RtApp;
 pub use validate::{NR_CPUS_MAX, TASKS_MAX};

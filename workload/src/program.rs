@@ -139,9 +139,9 @@ pub struct Task {
     pub channels: Arc<[u32]>,
     /// When the task is forked, ns from the start of the run.
     pub start_ns: u64,
-    /// Who forks it: an index in [`Workload::tasks`]. It is forked on that task's CPU, which it finds busy, whatever that
-    /// task does then, and begins with it as its recently used CPU. `None` for the shell that starts the benchmark, which
-    /// is on CPU 0 and takes none.
+    /// Who forks it: an index in [`Workload::tasks`]. It is forked on that task's CPU, which it finds busy, whatever
+    /// that task does then, and begins with it as its recently used CPU. `None` for the shell that starts the
+    /// benchmark, which is on CPU 0 and takes none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
     /// The nice value, -20 to 19.
@@ -335,7 +335,7 @@ pub struct Workload {
 }
 
 /// A control group of the CPU controller.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Group {
     /// Its name.
     pub name: String,
@@ -346,6 +346,32 @@ pub struct Group {
     /// `cpu.idle`: next to the others of its parent it is as a task of policy SCHED_IDLE. It then weighs 3/1024 of a
     /// task of nice 0, whatever its weight is.
     pub idle: bool,
+    /// `cpu.max` and `cpu.max.burst`; `None` if its run time is not limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<CpuMax>,
+    /// `cpu.uclamp.min` and `cpu.uclamp.max`, 0 to 1024; `None` as the kernel has it, 0 and 1024.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uclamp_min: Option<u32>,
+    /// See `uclamp_min`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uclamp_max: Option<u32>,
+    /// `cpuset.cpus.effective`, ascending: within these are the affinities of the group's tasks; `None` for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Vec<u32>>,
+    /// It is the autogroup of a session: its clamps are not those of its tasks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub autogroup: bool,
+}
+
+/// How much run time the tasks of a group have in each period, on all CPUs together (`cpu.max`, `cpu.max.burst`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CpuMax {
+    /// The run time, ns; 1 ms or more.
+    pub quota: u64,
+    /// The period, ns; 1 ms to 1 s.
+    pub period: u64,
+    /// What may be saved up of earlier periods, ns; at most the quota.
+    pub burst: u64,
 }
 
 impl Group {

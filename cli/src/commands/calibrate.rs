@@ -31,12 +31,12 @@ Example:
 pub struct Args {
     /// Write the machine to this file.
     ///
-    /// What was measured goes to stdout. The file appears only when it is whole.
+    /// Measurements go to stdout. The file appears only when it is complete.
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
-    /// Measure for so long, 1s to 1h.
+    /// How long to measure, 1s to 1h.
     ///
-    /// More time is more short runs of each microbenchmark. Deriving the constants takes some seconds more.
+    /// More time means more short runs of each microbenchmark. Deriving the constants takes a few more seconds.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_wall_time)]
     time: Duration,
     /// The name of the machine.
@@ -47,7 +47,7 @@ pub struct Args {
     format: FormatFlag,
     /// Derive the constants with this kernel preset.
     ///
-    /// If left out, with that of the running kernel's version, or of the newest version before it.
+    /// The default is that of the running kernel's version, or of the newest version before it.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     kernel: Option<String>,
     /// Read the topology from this /sys tree.

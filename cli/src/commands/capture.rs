@@ -31,13 +31,13 @@ pub struct Args {
     pub flags: CaptureFlags,
     /// Write the recorded steps, once, not a model.
     ///
-    /// Every amount of work as it was, and timers at the times at which they expired. A program has 10,000 steps at
-    /// most, so choose a short --window.
+    /// Keeps every amount of work, and every expiry of a timer. A program has at most 10,000 steps, so choose a short
+    /// --window.
     #[arg(long, conflicts_with = "rt_app")]
     exact: bool,
     /// Also write it as a file of rt-app.
     ///
-    /// With the means of amounts of work, in us; docs/rt-app.md says what of such a file is read.
+    /// With mean amounts of work, in us; docs/your-workload.md describes such files.
     #[arg(long, value_name = "FILE")]
     rt_app: Option<PathBuf>,
 }
@@ -47,17 +47,18 @@ pub struct Args {
 pub struct CaptureFlags {
     /// The machine that was recorded: a name, or a file.
     ///
-    /// Its costs are taken off what tasks computed, since a simulation adds them. A simulated run names its own.
+    /// Its costs are subtracted from what tasks computed, because a simulation adds them. A simulated run names its
+    /// own.
     #[arg(long, value_name = "MACHINE")]
     pub machine: Option<String>,
-    /// Begin so long after the first event.
+    /// Begin this long after the first event.
     ///
-    /// For a simulated run after its start; when measuring began if left out.
+    /// In a simulated run, after its start; the default is when measuring began.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, hide_short_help = true)]
     pub from: Option<u64>,
     /// Capture what happens in this time.
     ///
-    /// All up to the end if left out.
+    /// The default is everything up to the end.
     #[arg(long, value_name = "TIME", value_parser = super::compare::positive_time)]
     pub window: Option<u64>,
 }

@@ -5,47 +5,52 @@ use crate::completion;
 use crate::flags::{RepeatFlag, SeedFlag};
 use crate::output::Exit;
 use wakelab_input::{DURATION_MAX_NS, parse_duration};
-use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::experiment::{Flags, Given, MatrixSpec};
 
 pub const EXAMPLE: &str = "\
 Example:
   wakelab compare --machine test-8c --kernel v6.12 --workload netperf:TCP_RR \\
-      --load 100% --base SIS_UTIL --with NO_SIS_UTIL --repeat 3";
+      --load 100% --base SIS_UTIL --with NO_SIS_UTIL";
 
-pub const USAGE: &str = "wakelab compare [OPTIONS] --machine <MACHINE> --kernel <KERNEL>
-               --workload <WORKLOAD> --base <SWITCHES> --with <SWITCHES>";
+pub const USAGE: &str = "wakelab compare [OPTIONS] --machine <MACHINE>... --kernel <KERNEL>...
+               --workload <WORKLOAD>... --base <SWITCHES> --with [NAME=]<SWITCHES>...";
 
 /// `wakelab compare`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A name of `machine list`, or a file.
     ///
-    /// A name that contains a / or ends in .toml is a file; docs/machines.md says what is in it.
-    #[arg(long, value_name = "MACHINE", add = completion::machine())]
-    machine: String,
+    /// A name that contains a / or ends in .toml is a file; docs/machines.md describes it. May be given again.
+    #[arg(long, value_name = "MACHINE", required = true, add = completion::machine())]
+    machine: Vec<String>,
     /// A name of `kernel list` (v5.19-rc1).
+    ///
+    /// May be given again. It is that of the sides that name none themselves (kernel=v6.12).
     #[arg(long, value_name = "KERNEL", add = completion::kernel())]
-    kernel: String,
+    kernel: Vec<String>,
     /// A name of `workload list`, or a file.
     ///
-    /// netperf:TCP_RR; or a .toml of docs/workloads.md, or a .json of rt-app.
-    #[arg(long, value_name = "WORKLOAD", add = completion::workload())]
-    workload: String,
+    /// netperf:TCP_RR; or a .toml of docs/workloads.md, or a .json of rt-app. May be given again.
+    #[arg(long, value_name = "WORKLOAD", required = true, add = completion::workload())]
+    workload: Vec<String>,
     /// Instances: 28, 25% or 25%..200%/25%.
     ///
-    /// How many (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of
-    /// these with commas. A file of rt-app says itself how many threads there are, and runs once if this is left out.
+    /// A number (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of these with
+    /// commas. A file of rt-app has its own number of threads, and runs once by default. Given once it is the load of
+    /// all workloads; given for each, in the order of --workload.
     #[arg(long, value_name = "LOAD")]
-    load: Option<String>,
+    load: Vec<String>,
     /// Features of the side that is 100%: A,NO_B.
     ///
-    /// What is switched on top of the kernel's features, as in its features file, and tunables (name=value); "" for
-    /// nothing.
-    #[arg(long, value_name = "SWITCHES", add = completion::switches())]
+    /// Switched on top of the kernel's features, and named as in its features file; also tunables (name=value). ""
+    /// switches nothing. kernel=NAME among them is a kernel of the side's own.
+    #[arg(long, value_name = "SWITCHES", add = completion::side())]
     base: String,
-    /// Features of the other side.
-    #[arg(long, value_name = "SWITCHES", add = completion::switches())]
-    with: String,
+    /// Features of the other side: A,NO_B.
+    ///
+    /// May be given again, each with a name if you like (fast=A,NO_B): each is compared with the base.
+    #[arg(long, value_name = "[NAME=]SWITCHES", required = true, add = completion::side())]
+    with: Vec<String>,
     /// How often.
     #[command(flatten)]
     repeat: RepeatFlag,
@@ -64,12 +69,12 @@ pub struct Args {
     settle: Option<u64>,
     /// Restrict the workload to CPUs or nodes.
     ///
-    /// As taskset (0-31) or numactl (node 0, nodes 0-1) does; a load in % is then of these CPUs.
+    /// Like taskset (0-31) or numactl (node 0, nodes 0-1). A load in % then counts these CPUs.
     #[arg(long, value_name = "CPUS")]
     pinned: Option<String>,
     /// Add this cost to each select_idle_cpu().
     ///
-    /// As a tracer does.
+    /// As a tracer would.
     #[arg(long, value_name = "NS", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u64).range(..=DURATION_MAX_NS))]
     observer_cost: u64,
@@ -88,8 +93,15 @@ pub fn positive_time(text: &str) -> Result<u64, String> {
 
 /// Simulates the experiment that the flags describe.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let load = args.load.as_deref();
-    let mut spec = Spec::of_flags(&args.machine, &args.kernel, &args.workload, load, &args.base, &args.with)?;
+    let mut matrix = MatrixSpec::of_flags(&Flags {
+        machines: &args.machine,
+        kernels: &args.kernel,
+        workloads: &args.workload,
+        loads: &args.load,
+        base: &args.base,
+        with: &args.with,
+    })?;
+    let spec = &mut matrix.common;
     if let Some(repeat) = args.repeat.repeat {
         spec.repeats = Given::by_flag("--repeat", repeat);
     }
@@ -106,5 +118,6 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     spec.observer_cost_ns = args.observer_cost;
     spec.lenient = args.simulation.lenient.lenient;
     spec.regret = args.simulation.regret;
-    simulate(&spec, &args.simulation)
+    args.simulation.until.set(spec);
+    simulate(&matrix, &args.simulation)
 }

@@ -29,7 +29,7 @@ pub struct Args {
     limit: usize,
     /// Count what each rule and input of the model is worth.
     ///
-    /// Instead: how many decisions are lost when it is made wrong.
+    /// Prints instead how many decisions are lost if it is made wrong.
     #[arg(long, conflicts_with_all = ["with", "html"])]
     ablate: bool,
     /// The page.

@@ -3,6 +3,7 @@
 use crate::completion;
 use crate::embedded::{Book, text, unpack};
 use crate::output::{Exit, hint, print, say};
+use anyhow::Context;
 use std::path::PathBuf;
 use wakelab_input::{in_any_case, nearest, suggest};
 
@@ -13,9 +14,10 @@ Example:
 /// `wakelab docs`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The page to print; a list of all if left out.
+    /// Page or section to print; all are listed without one.
     ///
-    /// A page is called as its file, with its folder or without: guides/ci, ci, ci.md.
+    /// A page has the name of its file: why-there, kernels/v6, v6.md. A section has the name of its heading, alone or
+    /// after its page: two-states, worked-cases#two-states.
     #[arg(value_name = "PAGE", add = completion::page())]
     page: Option<String>,
     /// Write all pages to this folder instead.
@@ -61,11 +63,56 @@ pub fn names() -> Vec<String> {
     summary().into_iter().filter_map(name).collect()
 }
 
-/// The page that is meant: its path, or the last part of one if only one page is called so.
+/// What links call a heading.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The section of a page under the heading that links call this, down to the next heading of its level. Headings below
+/// the third level are parts of a section.
+fn section(page: &str, called: &str) -> Option<String> {
+    let mut in_code = false;
+    let mut found: Option<(usize, String)> = None;
+    for line in page.lines() {
+        in_code ^= line.starts_with("```");
+        let level = if in_code { 0 } else { line.bytes().take_while(|&byte| byte == b'#').count() };
+        match &mut found {
+            None if (1..=3).contains(&level) && anchor(line) == called => found = Some((level, format!("{line}\n"))),
+            Some((begun, _)) if level > 0 && level <= *begun => break,
+            Some((_, text)) => text.extend([line, "\n"]),
+            None => {}
+        }
+    }
+    found.map(|(_, text)| text.trim_end().to_owned() + "\n")
+}
+
+fn page_text(name: &str) -> String {
+    text::<Book>(&format!("{name}.md")).unwrap_or_default()
+}
+
+/// The text that is meant: a page, a section of it after `#`, or the first section of the book that is called so.
 fn find(typed: &str) -> anyhow::Result<String> {
+    let (page, heading) = typed.split_once('#').unwrap_or((typed, ""));
+    match find_page(page) {
+        Ok(name) if heading.is_empty() => Ok(page_text(&name)),
+        Ok(name) => section(&page_text(&name), &anchor(heading)).with_context(|| {
+            format!("{typed}: {name} has no such section\n  hint: `wakelab docs {name}` prints the page")
+        }),
+        Err(unknown) => {
+            let called = anchor(typed);
+            names().iter().find_map(|name| section(&page_text(name), &called)).ok_or(unknown)
+        }
+    }
+}
+
+/// The page that is meant: its path, or the last part of one if only one page is called so.
+fn find_page(typed: &str) -> anyhow::Result<String> {
     let bare = typed.strip_prefix("docs/").unwrap_or(typed);
-    let bare = bare.split('#').next().unwrap_or_default();
     let bare = bare.strip_suffix(".md").unwrap_or(bare);
+    // What machines wrote is linked to by the book, and not in its summary.
+    let linked = ["evidence/", ""].map(|folder| format!("{folder}{bare}"));
     let names = names();
     let short = |name: &str| {
         let name = name.strip_suffix("/README").unwrap_or(name);
@@ -80,11 +127,14 @@ fn find(typed: &str) -> anyhow::Result<String> {
     if let [one] = called[..] {
         return Ok(one.clone());
     }
+    if let Some(file) = linked.into_iter().find(|name| text::<Book>(&format!("{name}.md")).is_some()) {
+        return Ok(file);
+    }
     let all = names.iter().chain(&shorts).map(String::as_str);
     let mut like = nearest(bare, all);
     like.dedup();
     anyhow::bail!(
-        "{typed}: the book has no such page; expected a name such as trust or guides/ci{}\n  hint: `wakelab docs` \
+        "{typed}: the book has no such page; expected a name such as trust or why-there{}\n  hint: `wakelab docs` \
          lists the pages",
         suggest(&like)
     )
@@ -102,8 +152,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         hint("`wakelab docs first-comparison` prints that page; `wakelab docs --write DIR` writes all");
         return Ok(Exit::Done);
     };
-    let name = find(typed)?;
-    print(&text::<Book>(&format!("{name}.md")).unwrap_or_default())?;
+    print(&find(typed)?)?;
     Ok(Exit::Done)
 }
 

@@ -35,14 +35,14 @@ pub struct Args {
     /// By kernel, load and flags.
     #[arg(long, conflicts_with_all = ["row", "reason", "limit", "at", "slowest"])]
     summary: bool,
-    /// Explain the first decision from then on.
+    /// Explain the first decision from this time on.
     ///
-    /// A time as explanations show it (52.298654); or --limit of them.
+    /// Takes a time as explanations print it (52.298654). --limit N explains the first N.
     #[arg(long, value_name = "SECONDS", value_parser = moment, conflicts_with = "row")]
     at: Option<u64>,
-    /// Explain the N after which wakees waited longest.
+    /// Explain the N whose wakees waited longest.
     ///
-    /// Until they ran, the longest first.
+    /// The longest wait comes first.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000),
           conflicts_with_all = ["row", "at", "limit"])]
     slowest: Option<u32>,
@@ -59,7 +59,7 @@ pub struct Args {
     comm: Option<String>,
     /// Explain only decisions with this reason (limit).
     ///
-    /// docs/explain.md lists them.
+    /// docs/why-there.md lists them.
     #[arg(long, value_name = "REASON", hide_possible_values = true, value_parser = by_name(Reason::ALL, Reason::name))]
     reason: Option<Reason>,
     /// Stop after this many explanations.

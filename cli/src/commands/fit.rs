@@ -32,7 +32,7 @@ pub struct Args {
     /// Fit to the base side of these tables.
     ///
     /// A folder with table.toml and rows.csv, such a .toml, a folder of such folders, a .csv of published/, or a name
-    /// of published/. Of each, only what was measured without the patch is read, and only rows of the machine.
+    /// of published/. Only numbers measured without the patch are read, and only rows of this machine.
     #[arg(long, value_name = "TABLE", required = true)]
     observed: Vec<PathBuf>,
     /// Fit the assumed numbers of this workload, too.
@@ -40,7 +40,7 @@ pub struct Args {
     workload: Vec<String>,
     /// Try N sets of constants in short runs.
     ///
-    /// And one in twelve in long runs. More sets fit better, and take longer.
+    /// One in twelve is also tried in long runs. More sets fit better, and take longer.
     #[arg(long, value_name = "N", default_value_t = BUDGET as u32, value_parser = budgets())]
     budget: u32,
     /// Keep up to N sets that fit.
@@ -51,12 +51,12 @@ pub struct Args {
     /// Draw the sets from this seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Call the fitted machine NAME; as it is called now if left out.
+    /// Name the fitted machine NAME; by default it keeps its name.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Write the fitted machine to this file.
     ///
-    /// What it fits and what it misses goes to stdout. The file appears only when it is whole.
+    /// What it fits and what it misses goes to stdout. The file appears only when it is complete.
     #[arg(long, value_name = "FILE", required = true)]
     out: PathBuf,
     /// How the report is printed.

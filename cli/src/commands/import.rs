@@ -17,13 +17,13 @@ Example:
 pub struct Args {
     /// Traces: trace-cmd, perf, Perfetto, ftrace text, CTF.
     ///
-    /// The content says which of them: trace.dat of trace-cmd (version 6), perf.data, a Perfetto trace, the text of
-    /// ftrace (tracefs, trace-cmd report, atrace), a page of systrace, the text of perf script, each of them also
-    /// compressed by gzip, or the folder of a CTF trace, which needs babeltrace2. Several files of one recording are
-    /// merged by time.
+    /// Recognised by content: trace.dat of trace-cmd (version 6), perf.data, a Perfetto trace, the text of ftrace
+    /// (tracefs, trace-cmd report, atrace), a page of systrace, the text of perf script, each of them also compressed
+    /// by gzip, or the folder of a CTF trace, which needs babeltrace2. Several files of one recording are merged by
+    /// time.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The folder to write, empty or not there yet.
+    /// The folder to write; empty or new.
     #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
 }

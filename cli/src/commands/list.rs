@@ -19,7 +19,7 @@ Example:
 pub struct Args {
     /// machines, kernels, workloads, features, policies, experiments or tables.
     ///
-    /// If left out, how many there are of each, and a command that takes one.
+    /// By default, how many there are of each, and a command that takes one.
     #[arg(value_name = "WHAT", value_enum, hide_possible_values = true)]
     what: Option<What>,
     /// How it is printed.
@@ -111,7 +111,7 @@ fn all() -> anyhow::Result<Names> {
         line("machines", wakelab_machine::names().len(), "wakelab machine show intel-1s56c112t"),
         line("kernels", Preset::names().len(), "wakelab kernel show v6.12"),
         line("workloads", cases, "wakelab workload show netperf:TCP_RR"),
-        line("features", features().len(), "wakelab docs features"),
+        line("features", features().len(), "wakelab docs every-feature"),
         line("policies", policies().len(), "wakelab docs policies"),
         line("experiments", experiments().len(), "wakelab run quickstart"),
         line("tables", tables_of_the_program()?.len(), "wakelab reproduce sis_util-results --quick"),

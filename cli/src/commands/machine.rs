@@ -29,9 +29,9 @@ pub enum Args {
     },
     /// Write a machine file from sysfs to stdout.
     ///
-    /// Of this machine, or of a saved /sys tree. Costs are not in sysfs and are assumed. What a reader should know of
-    /// the import goes to stderr and into the file. Exits with 2, writing nothing, if a file is missing or files
-    /// contradict each other. docs/machines.md says what is read.
+    /// Reads this machine, or a saved /sys tree. sysfs has no costs, so they are assumed. Notes on the import go to
+    /// stderr and into the file. Exits with 2, writing nothing, if a file is missing or files contradict each other.
+    /// docs/machines.md lists what is read.
     Import {
         /// The /sys tree.
         #[arg(long, value_name = "DIR", default_value = "/sys")]

@@ -6,6 +6,7 @@ mod capture;
 mod compare;
 mod conform;
 mod demo;
+mod diff;
 pub mod docs;
 mod doctor;
 mod explain;
@@ -15,12 +16,15 @@ mod import;
 mod kernel;
 mod list;
 mod machine;
+mod matrix;
+mod playground;
 mod replay;
 mod report;
 mod reproduce;
 mod run;
 mod simulate;
 mod stats;
+mod survey;
 mod trace;
 mod trust;
 mod verify;
@@ -45,7 +49,8 @@ use wakelab_study::{Decider, FileOutcome};
 pub enum Command {
     /// Show a first comparison, with a difference.
     ///
-    /// In seconds: SIS_PROP against SIS_UTIL on 112 CPUs, and ten lines on what is seen. Exits as `wakelab run` does.
+    /// Takes seconds: SIS_PROP against SIS_UTIL on 112 CPUs, and ten lines that explain the result. Exits like `wakelab
+    /// run`.
     #[command(after_help = demo::EXAMPLE)]
     Demo(demo::Args),
     /// Simulate what an experiment compares.
@@ -54,27 +59,39 @@ pub enum Command {
     /// complete.
     #[command(after_help = run::EXAMPLE)]
     Run(run::Args),
-    /// Simulate two feature sets of a kernel and compare them.
+    /// Simulate feature sets or kernels and compare them.
     ///
-    /// It is an experiment from flags. Exits as `wakelab run` does.
+    /// An experiment made of flags: two sides, or any number of machines, kernels, workloads and sides. Exits like
+    /// `wakelab run`.
     #[command(after_help = compare::EXAMPLE, override_usage = compare::USAGE)]
     Compare(compare::Args),
-    /// Simulate published tables and show how close that comes.
+    /// Try all policies on standard loads of a machine, and rank them.
     ///
-    /// Exits as `wakelab run` does.
+    /// Which switch helps where, and which hurts: of this machine, a machine file, or a recorded load. Takes minutes
+    /// for up to 16 CPUs, and goes on from the cache if it is interrupted. Exits like `wakelab run`.
+    #[command(after_help = survey::EXAMPLE)]
+    Survey(survey::Args),
+    /// Set two results or two recordings side by side.
+    ///
+    /// What was run otherwise comes first. Exits with 2 if one cannot be read, with 3 if --fail-if holds.
+    #[command(after_help = diff::EXAMPLE)]
+    Diff(diff::Args),
+    /// Simulate published tables and show how close they come.
+    ///
+    /// Exits like `wakelab run`.
     #[command(after_help = reproduce::EXAMPLE)]
     Reproduce(reproduce::Args),
     /// Fit a machine to what was measured on it.
     ///
-    /// To its numbers without a patch: levels over load, search statistics, idle time. Comparisons on the fitted
-    /// machine are predictions, and say in how many machines that fit they hold. Exits as `wakelab run` does.
+    /// Uses numbers without a patch: levels over load, search statistics, idle time. Comparisons on the fitted machine
+    /// are predictions, and print on how many of the machines that fit they hold. Exits like `wakelab run`.
     #[command(after_help = fit::EXAMPLE)]
     Fit(fit::Args),
-    /// Measure this machine: a file with its own costs.
+    /// Measure this machine, and write its costs to a file.
     ///
-    /// Its topology from sysfs, and costs from microbenchmarks, as ordinary system calls of pinned threads: no root, no
-    /// BPF. Each constant is the one with which the simulation of a microbenchmark takes the measured time. Takes a
-    /// minute; run it while nothing else runs. docs/calibrate.md has the equations.
+    /// The topology comes from sysfs, the costs from microbenchmarks: ordinary system calls of pinned threads, without
+    /// root or BPF. A constant is the value with which the simulated microbenchmark takes the measured time. Takes a
+    /// minute; run it while nothing else runs. docs/your-machine.md has the equations.
     #[command(after_help = calibrate::EXAMPLE)]
     Calibrate(calibrate::Args),
     /// Run loads here, and compare them with their simulation.
@@ -93,7 +110,7 @@ pub enum Command {
     Stats(stats::Args),
     /// Show why tasks waited: behind whom, and who was idle.
     ///
-    /// Takes context switches. Exits with 2 if something cannot be read; what could be read before is counted.
+    /// Needs context switches. Exits with 2 if something cannot be read; what could be read before is counted.
     #[command(after_help = waits::EXAMPLE)]
     Waits(waits::Args),
     /// Explain for each wake-up why its CPU was chosen.
@@ -112,27 +129,26 @@ pub enum Command {
     /// Exits with 2 if a file cannot be read, or lacks what the features read.
     #[command(after_help = replay::EXAMPLE)]
     Replay(replay::Args),
-    /// Take over what trace-cmd, perf or Perfetto recorded.
+    /// Import traces of trace-cmd, perf or Perfetto.
     ///
-    /// Such a recording has waits and migrations for `wakelab stats`, and no states, so that no choice can be made
-    /// again.
+    /// Such a recording has waits and migrations for `wakelab stats`. It has no states, so no choice can be made again.
     #[command(after_help = import::EXAMPLE)]
     Import(import::Args),
-    /// Make a workload of a recording.
+    /// Turn a recording into a workload.
     ///
-    /// Tasks with what they compute, who wakes whom, and for how long timers let them sleep: a workload for `compare`
-    /// and every other command that simulates. Exits with 2 if the recording cannot be read.
+    /// It has what each task computes, who wakes whom, and how long timers let them sleep, for `compare` and every
+    /// other command that simulates. Exits with 2 if the recording cannot be read.
     #[command(after_help = capture::EXAMPLE)]
     Capture(capture::Args),
     /// Simulate a recorded load under another policy.
     ///
-    /// It is captured, simulated as it was recorded, which shows how far it can be trusted, and simulated as asked.
-    /// Exits with 1 if it is not like the recording, with 2 if the recording cannot be read.
+    /// Captures the load, simulates it as recorded, which shows how far to trust it, and then as asked. Exits with 1 if
+    /// it is not like the recording, with 2 if the recording cannot be read.
     #[command(after_help = whatif::EXAMPLE)]
     Whatif(whatif::Args),
     /// Write a recording or a simulated run as a Perfetto trace.
     ///
-    /// Exits with 2 if it cannot be read or written; there is no file then.
+    /// Exits with 2 if it cannot be read or written, and leaves no file.
     #[command(after_help = trace::EXAMPLE)]
     Trace(trace::Args),
     /// List machines, kernels, workloads, features, and more.
@@ -154,13 +170,19 @@ pub enum Command {
     },
     /// Print pages of the book, or write all of them.
     ///
-    /// The book is part of the program. Exits with 2 if it has no such page.
+    /// The book is part of the program. Exits with 2 if there is no such page.
     #[command(after_help = docs::EXAMPLE)]
     Docs(docs::Args),
-    /// Say what works here, and what to install.
+    /// Write the simulator as a page for a browser.
     ///
-    /// A line each for simulating, the recorder, the sched_ext scheduler, guests, the browser and CTF. Looks only:
-    /// nothing is loaded, attached or started. Exits with 0 if all that was asked for works, with 1 if not.
+    /// One file, index.html, which needs no network: CPUs, searches and the two states of a run as they happen, with
+    /// sliders for the load and for SIS_UTIL's limit. Exits with 2 if it cannot be written.
+    #[command(after_help = playground::EXAMPLE)]
+    Playground(playground::Args),
+    /// Show what works here, and what to install.
+    ///
+    /// Checks simulating, the recorder, the sched_ext scheduler, guests, the browser and CTF, one line each. Nothing is
+    /// loaded, attached or started. Exits with 0 if everything asked for works, with 1 if not.
     #[command(after_help = doctor::EXAMPLE)]
     Doctor(doctor::Args),
     /// Print the completion script of a shell.
@@ -168,7 +190,7 @@ pub enum Command {
     Completions(help::CompletionsArgs),
     /// Write the manual pages to a folder.
     ///
-    /// They are made of the same text as `--help`.
+    /// They have the same text as `--help`.
     #[command(after_help = help::MAN_EXAMPLE, hide = true)]
     Man(help::ManArgs),
     /// Show workloads: what their tasks do, with sources.
@@ -193,9 +215,12 @@ impl Command {
             Command::Demo(args) => demo::run(args),
             Command::List(args) => list::run(args),
             Command::Docs(args) => docs::run(args),
+            Command::Playground(args) => playground::run(args),
             Command::Doctor(args) => doctor::run(args),
             Command::Run(args) => run::run(args),
             Command::Compare(args) => compare::run(args),
+            Command::Survey(args) => survey::run(args),
+            Command::Diff(args) => diff::run(args),
             Command::Reproduce(args) => reproduce::run(args),
             Command::Fit(args) => fit::run(args),
             Command::Calibrate(args) => calibrate::run(args),
@@ -224,6 +249,8 @@ impl Command {
     pub fn paths(&self) -> Paths<'_> {
         match self {
             Command::Run(args) => Paths { inputs: args.inputs(), outputs: args.simulation.outputs() },
+            Command::Survey(args) => args.paths(),
+            Command::Diff(args) => args.paths(),
             Command::Reproduce(args) => args.paths(),
             Command::Fit(args) => args.paths(),
             Command::Calibrate(args) => args.paths(),
@@ -246,6 +273,8 @@ impl Command {
         match self {
             Command::Run(args) => args.simulation.out.out.is_some(),
             Command::Compare(args) => args.simulation.out.out.is_some(),
+            Command::Survey(args) => args.out.out.is_some(),
+            Command::Diff(args) => args.out.out.is_some(),
             Command::Reproduce(args) => args.out.out.is_some(),
             Command::Whatif(args) => args.out.out.is_some(),
             _ => false,

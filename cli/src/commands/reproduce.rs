@@ -24,14 +24,13 @@ Example:
 pub struct Args {
     /// Tables (sis_util-results); all if left out.
     ///
-    /// A table is called as its file or folder.
+    /// A table has the name of its file or folder.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// The folder of the tables; `published` if left out.
     ///
-    /// Where there is no such folder, the program's own tables.
-    /// Other rows of the same tables are simulated in the same way, and so is every folder in it with table.toml and
-    /// rows.csv: docs/guides/your-table.md.
+    /// Without such a folder, the program's own tables are used. Other rows of the same tables are simulated in the
+    /// same way, and so is every folder in it with table.toml and rows.csv: docs/reproduce.md.
     #[arg(long, value_name = "DIR")]
     published: Option<PathBuf>,
     /// Simulate rows of the machine with that name on this one.
@@ -39,7 +38,7 @@ pub struct Args {
     /// A machine file, such as one that `wakelab fit` wrote. May be given again for other machines.
     #[arg(long, value_name = "FILE")]
     machine: Vec<PathBuf>,
-    /// Simulate headline rows only, once and shortly.
+    /// Simulate headline rows only, once and briefly.
     #[arg(long)]
     quick: bool,
     /// Print what would be simulated and about how long it takes.
@@ -74,7 +73,7 @@ enum ScoreFormat {
     Json,
     /// Published and simulated differences, a line each.
     Csv,
-    /// A page, misses first: docs/validation.md.
+    /// A page, misses first: docs/evidence/validation.md.
     Markdown,
 }
 

@@ -9,7 +9,7 @@ use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use std::path::PathBuf;
 use wakelab_report::ablation as report;
-use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::experiment::{Given, MatrixSpec, Spec};
 use wakelab_study::mechanisms::mechanisms;
 
 pub const EXAMPLE: &str = "\
@@ -21,8 +21,8 @@ Example:
 pub struct Args {
     /// The experiment: a file (.toml) or a name (quickstart).
     ///
-    /// A name is one of `wakelab list experiments`, which the program brings along; a file of that name goes first.
-    /// `wakelab docs experiments` says what is in a file.
+    /// A name is one of `wakelab list experiments`; a file of that name takes precedence. `wakelab docs compare`
+    /// describes the file.
     #[arg(value_name = "EXPERIMENT", add = crate::completion::experiment())]
     pub file: PathBuf,
     /// How often.
@@ -33,7 +33,7 @@ pub struct Args {
     seed: SeedFlag,
     /// Switch mechanisms of the simulator off in turn.
     ///
-    /// Each alone, and print what is lost with it (table or JSON).
+    /// One at a time; prints what is lost without each (table or JSON).
     #[arg(long, conflicts_with_all = ["events", "perfetto", "control", "sensitivity", "regret", "html"])]
     ablate: bool,
     /// How it runs and prints.
@@ -52,7 +52,8 @@ impl Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     // The program's own files are needed until the end.
     let (path, unpacked) = embedded::experiment(&args.file)?;
-    let mut spec = Spec::read(&path)?;
+    let mut matrix = MatrixSpec::read(&path)?;
+    let spec = &mut matrix.common;
     spec.unpacked_to = unpacked.as_ref().map(|unpacked| unpacked.folder().to_owned());
     if let Some(repeat) = args.repeat.repeat {
         spec.repeats = Given::by_flag("--repeat", repeat);
@@ -62,7 +63,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     spec.lenient |= args.simulation.lenient.lenient;
     spec.regret = args.simulation.regret;
-    if args.ablate { ablate(&spec, &args.simulation) } else { simulate(&spec, &args.simulation) }
+    args.simulation.until.set(spec);
+    if args.ablate { ablate(&matrix.into_two_sides()?, &args.simulation) } else { simulate(&matrix, &args.simulation) }
 }
 
 /// Simulates the experiment without each mechanism in turn.

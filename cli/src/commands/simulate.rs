@@ -1,5 +1,6 @@
 //! What `wakelab run` and `wakelab compare` share: the flags of a simulation, and how it is run, printed and written.
 
+use super::matrix::simulate_matrix;
 use super::trace::say_traced;
 use super::trust::{self, TrustFlags, TrustResults};
 use crate::cache::{CacheFlags, CachedSimulator};
@@ -13,8 +14,8 @@ use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use wakelab_events::simulated::EventFolder;
 use wakelab_report::compare as report;
-use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare};
-use wakelab_study::experiment::Spec;
+use wakelab_study::compare::{Comparison, Experiment, Matrix, Recording, Runner, Until, compare};
+use wakelab_study::experiment::{Given, MatrixSpec, REPEATS_MAX, Spec};
 use wakelab_study::fail_if::FailIf;
 use wakelab_study::picture::{Pictured, Pictures};
 use wakelab_study::trace::TraceFolder;
@@ -25,7 +26,7 @@ use wakelab_study::verdict::{JudgedRow, Verdict, verdict};
 pub struct SimulationFlags {
     /// Print table, lkml, json or csv.
     ///
-    /// table: everything that was counted. lkml: the table of patch letters, as schedtests prints it. json: as
+    /// table: everything that was counted. lkml: the table of a posting, as schedtests prints it. json: as
     /// docs/results.schema.json describes it. csv: a line for each row.
     #[arg(long, value_enum, default_value_t = ResultFormat::Table, hide_possible_values = true)]
     pub format: ResultFormat,
@@ -37,17 +38,17 @@ pub struct SimulationFlags {
     pub html: HtmlFlag,
     /// Write every event as Parquet to this folder.
     ///
-    /// It is empty or not there yet; docs/events.md says what is in it.
+    /// Must be empty or new; docs/formats.md describes the files.
     #[arg(long, value_name = "DIR")]
     pub events: Option<PathBuf>,
     /// Write Perfetto traces to this folder.
     ///
-    /// The first repeat of each side: base.pftrace and with.pftrace; docs/trace.md says what is in them.
+    /// The first repeat of each side: base.pftrace and with.pftrace; docs/page.md describes them.
     #[arg(long, value_name = "DIR")]
     pub perfetto: Option<PathBuf>,
     /// Compare each search with perfect knowledge.
     ///
-    /// It shows whether an idle CPU was worth having (table or JSON); docs/regret.md says how.
+    /// Shows whether an idle CPU was worth having (table or JSON); docs/trust.md explains how.
     #[arg(long)]
     pub regret: bool,
     /// How many runs at a time.
@@ -62,12 +63,51 @@ pub struct SimulationFlags {
     /// How sure the result is.
     #[command(flatten)]
     pub trust: TrustFlags,
+    /// How long it is repeated.
+    #[command(flatten)]
+    pub until: UntilFlags,
+    /// Print what would be simulated, and about how long it takes.
+    #[arg(long, conflicts_with_all = ["html", "events", "perfetto"], hide_short_help = true)]
+    pub dry_run: bool,
+    /// Simulate a matrix of any size.
+    ///
+    /// One of more than 1,000 runs is refused without it.
+    #[arg(long, hide_short_help = true)]
+    pub yes: bool,
     /// Exit with 3 if this holds: 'worse > 2%'.
     ///
     /// worse: a row is worse by the verdict's rule. 'worse > N%': a row is worse by more than N%, and not by chance.
-    /// 'not better': no row is better, or one is worse. Needs two repeats or more; docs/guides/ci.md has recipes.
+    /// 'not better': no row is better, or one is worse. Needs two repeats or more; docs/judge-a-patch.md has recipes.
     #[arg(long, value_name = "CONDITION", hide_short_help = true)]
     pub fail_if: Option<FailIf>,
+}
+
+/// Until when each case is repeated.
+#[derive(Debug, clap::Args)]
+pub struct UntilFlags {
+    /// Repeat until each 95% interval is within ±N%.
+    ///
+    /// As often as --repeat says at first, then half as often again, and so on. docs/trust.md says what that does to
+    /// intervals and p.
+    #[arg(long, value_name = "N%", value_parser = Until::parse_half_width)]
+    until: Option<f64>,
+    /// With --until: repeat each case N times at most; 30 if left out.
+    #[arg(long, value_name = "N", hide_short_help = true,
+          value_parser = clap::value_parser!(u32).range(2..=i64::from(REPEATS_MAX)))]
+    max_repeat: Option<u32>,
+}
+
+impl UntilFlags {
+    /// Puts what the flags say in place of what the file says.
+    pub fn set(&self, spec: &mut Spec) {
+        if let Some(half_width_pct) = self.until {
+            let most = spec.until.as_ref().map_or(Until::MOST, |until| until.value.most);
+            spec.until = Some(Given::by_flag("--until", Until { half_width_pct, most }));
+        }
+        if let (Some(most), Some(until)) = (self.max_repeat, &mut spec.until) {
+            *until = Given::by_flag("--max-repeat", Until { most, ..until.value });
+        }
+    }
 }
 
 /// How a comparison is printed.
@@ -92,36 +132,44 @@ impl SimulationFlags {
     }
 }
 
-/// The files that an experiment names.
-fn files_of(spec: &Spec) -> Vec<PathBuf> {
-    let names = spec.workloads.iter().map(|workload| workload.name.value.as_str()).chain([spec.machine.value.as_str()]);
-    let named = names.map(|name| spec.folder.join(name));
-    let published = [&spec.results, &spec.search].into_iter().flatten().map(|path| spec.folder.join(&path.value));
-    named.chain(published).filter(|path| path.is_file()).collect()
-}
-
 /// Resolves the experiment and opens the output. After this, all input is known to be good, and the output to be
 /// writable.
 pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
     let experiment = spec.resolve()?;
     say_warnings(&experiment.warnings);
-    Paths { inputs: files_of(spec), outputs: flags.outputs() }.check()?;
+    Paths { inputs: spec.files(), outputs: flags.outputs() }.check()?;
     let out = flags.out.open()?;
     Ok((experiment, out))
 }
 
-/// Simulates and prints. Nothing is simulated before all input is known to be good and the output to be writable.
-pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
+/// Simulates and prints two sides, or a matrix. Nothing is simulated before all input is known to be good and the
+/// output to be writable.
+pub fn simulate(matrix: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
+    let common = &matrix.common;
+    anyhow::ensure!(
+        flags.until.max_repeat.is_none() || common.until.is_some(),
+        "--max-repeat: nothing reads it without --until, which says how exact the intervals are to be"
+    );
+    anyhow::ensure!(
+        flags.fail_if.is_none() || common.repeats.value > 1 || common.until.is_some(),
+        "--fail-if: one run a side cannot tell a difference from chance\n  hint: --repeat 3, or repeats in the file"
+    );
+    match matrix.two_sides() {
+        Some(spec) => simulate_two_sides(spec, flags),
+        None => simulate_matrix(matrix, flags),
+    }
+}
+
+fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     anyhow::ensure!(
         !flags.regret || matches!(flags.format, ResultFormat::Table | ResultFormat::Json),
         "--format: --regret prints a table or JSON; leave --format out, or give --format json"
     );
     trust::check(flags)?;
-    anyhow::ensure!(
-        flags.fail_if.is_none() || spec.repeats.value > 1,
-        "--fail-if: one run a side cannot tell a difference from chance\n  hint: --repeat 3, or repeats in the file"
-    );
     let (experiment, out) = prepare(spec, flags)?;
+    if flags.dry_run {
+        return dry_run(&Matrix::of_two_sides(experiment), out.as_ref(), flags);
+    }
     let plan = trust::plan(spec, &experiment, flags)?;
     let html = flags.html.open()?;
     let events = flags.events.as_deref().map(event_folder).transpose()?;
@@ -166,7 +214,7 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         }
         if let Some(condition) = flags.fail_if {
             failed = condition.holds(&verdict);
-            say_condition(condition, &verdict, failed);
+            say_condition(condition, "", &verdict, failed);
         }
     }
     if let Some(traces) = &traces {
@@ -183,12 +231,26 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     Ok(Exit::Interrupted)
 }
 
-fn say_condition(condition: FailIf, verdict: &Verdict<'_>, failed: bool) {
+/// Says on stderr which rows of a comparison, or of a variant, fail.
+pub fn say_condition(condition: FailIf, variant: &str, verdict: &Verdict<'_>, failed: bool) {
+    let of = if variant.is_empty() { String::new() } else { format!("{variant}: ") };
     for row in condition.rows(verdict) {
-        let JudgedRow { benchmark, case, load, compare_pct, .. } = row;
-        say!("--fail-if {condition}: {benchmark} {case} {load}: {compare_pct:+.2}%");
+        let JudgedRow { machine, kernel, benchmark, case, load, compare_pct, .. } = row;
+        let on = if variant.is_empty() { String::new() } else { format!(" on {machine} {kernel}") };
+        say!("--fail-if {condition}: {of}{benchmark} {case} {load}{on}: {compare_pct:+.2}%");
     }
-    say!("--fail-if {condition}: {}", if failed { "fails" } else { "passes" });
+    say!("--fail-if {condition}: {of}{}", if failed { "fails" } else { "passes" });
+}
+
+/// Prints what would be simulated.
+pub fn dry_run(matrix: &Matrix, out: Option<&OutFile>, flags: &SimulationFlags) -> anyhow::Result<Exit> {
+    let jobs = match flags.jobs.jobs() {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        jobs => jobs,
+    };
+    let plan = CachedSimulator::open(&flags.cache)?.with(|runner| matrix.plan(runner));
+    deliver(out, &report::matrix_plan(matrix, &plan, jobs), false)?;
+    Ok(Exit::Done)
 }
 
 fn trace_folder(path: &Path, several: bool) -> anyhow::Result<TraceFolder> {

@@ -20,7 +20,7 @@ pub struct Args {
     pub recordings: RecordingFiles,
     /// Count by comm, task, cpu or llc; several with commas.
     ///
-    /// In addition: by the wakee's name, the wakee, its CPU, or the last-level cache of that CPU.
+    /// Adds a table by the wakee's name, the wakee, its CPU, or the last-level cache of that CPU.
     #[arg(long, value_name = "WHAT", hide_possible_values = true, value_delimiter = ',')]
     #[arg(value_parser = by_name(By::ALL, By::name))]
     by: Vec<By>,

@@ -15,16 +15,16 @@ use wakelab_study::verdict::Certainty;
 /// The flags that ask how sure a result is.
 #[derive(Debug, clap::Args)]
 pub struct TrustFlags {
-    /// Run the base side against itself, too.
+    /// Also run the base side against itself.
     ///
     /// With other seeds: one draw of what chance does (not in CSV).
     #[arg(long, conflicts_with = "events")]
     control: bool,
-    /// Change all assumed constants, too.
+    /// Also vary all assumed constants.
     ///
-    /// Compare again with every assumed constant changed within its range, and show for each row whether its conclusion
-    /// holds or what it depends on (not in CSV): latin-hypercube, all at once, or one-at-a-time. docs/trust.md says
-    /// how.
+    /// Compares again with every assumed constant varied within its range, and shows for each row whether its
+    /// conclusion holds or what it depends on (not in CSV): latin-hypercube, all at once, or one-at-a-time.
+    /// docs/trust.md explains how.
     #[arg(long, value_name = "METHOD", num_args = 0..=1, default_missing_value = "latin-hypercube",
           hide_possible_values = true, conflicts_with = "events")]
     sensitivity: Option<SensitivityMethod>,
@@ -35,8 +35,8 @@ pub struct TrustFlags {
     budget: Option<u32>,
     /// Use N sets of a fitted machine; 0 for none.
     ///
-    /// All of them if left out. A machine that `wakelab fit` wrote has the sets of constants that fit what was measured
-    /// on it, and the comparison is made with each (not in CSV).
+    /// The default is all. A machine that `wakelab fit` wrote has the sets of constants that fit its measurements, and
+    /// the comparison is made with each (not in CSV).
     #[arg(long, value_name = "N", conflicts_with_all = ["sensitivity", "events"], hide_short_help = true)]
     ensemble: Option<u32>,
 }
@@ -62,15 +62,20 @@ pub struct TrustResults {
     sensitivity: Option<Sensitivity>,
 }
 
+/// The first flag that asks how sure a result is.
+pub fn asked_for(flags: &SimulationFlags) -> Option<&'static str> {
+    let TrustFlags { control, sensitivity, ensemble, .. } = &flags.trust;
+    match (control, sensitivity, ensemble) {
+        (true, ..) => Some("--control"),
+        (_, Some(_), _) => Some("--sensitivity"),
+        (.., Some(1..)) => Some("--ensemble"),
+        _ => None,
+    }
+}
+
 /// Fails if the output format has no room for the results.
 pub fn check(flags: &SimulationFlags) -> anyhow::Result<()> {
-    let TrustFlags { control, sensitivity, ensemble, .. } = &flags.trust;
-    let flag = match (control, sensitivity, ensemble) {
-        (true, ..) => "--control",
-        (_, Some(_), _) => "--sensitivity",
-        (.., Some(1..)) => "--ensemble",
-        _ => return Ok(()),
-    };
+    let Some(flag) = asked_for(flags) else { return Ok(()) };
     anyhow::ensure!(
         has_room(flags),
         "--format: {flag} prints no CSV; leave --format out, or give --format lkml or json"

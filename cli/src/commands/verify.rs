@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "LOAD", value_delimiter = ',', hide_possible_values = true)]
     #[arg(value_parser = by_name(Kind::ALL, Kind::name))]
     load: Vec<Kind>,
-    /// Run each load for so long, 10ms to 1m.
+    /// How long to run each load, 10ms to 1m.
     #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = parse_wall_time)]
     time: Duration,
     /// Run and simulate each load N times.

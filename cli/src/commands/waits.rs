@@ -22,15 +22,15 @@ pub struct Args {
     pub recordings: RecordingFiles,
     /// Show the N longest waits.
     ///
-    /// Of those that --over asks for.
+    /// Among those that --over selects.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=100_000))]
     slowest: u32,
-    /// Say why tasks waited so long, or longer.
+    /// Explain waits of this length or longer.
     ///
     /// 0s for all waits.
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
     over: u64,
-    /// Sum by comm or cpu, too; by cause if left out.
+    /// Also sum by comm or cpu.
     ///
     /// By the name of the task that waited, or the CPU where it was queued first.
     #[arg(long, value_name = "WHAT", hide_possible_values = true, default_value = "cause", hide_default_value = true,

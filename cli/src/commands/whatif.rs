@@ -42,7 +42,7 @@ pub struct Args {
     capture: CaptureFlags,
     /// Features and tunables to switch: A,NO_B.
     ///
-    /// On top of what was on in the recording. May be given again: each is compared with what was recorded.
+    /// Added to what was on in the recording. May be repeated: each is compared with what was recorded.
     #[arg(long, value_name = "SWITCHES")]
     with: Vec<Switches>,
     /// The kernel on which --with is tried.
@@ -61,9 +61,9 @@ pub struct Args {
     /// A name of `kernel list`; found by the release if left out.
     #[arg(long, value_name = "KERNEL")]
     kernel: Option<String>,
-    /// Simulate so many times what was captured: 2, 0.5.
+    /// Scale the captured load: 2, 0.5.
     ///
-    /// On both sides; fidelity is that of 1.
+    /// Applies to both sides; fidelity is measured at 1.
     #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = scale)]
     scale: f64,
     /// How often.
@@ -80,9 +80,9 @@ pub struct Args {
     /// Compare even if the captured load is not like the recording.
     #[arg(long)]
     anyway: bool,
-    /// What came out: a recording that was made with --with, or under --to-kernel.
+    /// A later recording, made with --with or --to-kernel.
     ///
-    /// It is shown beside the prediction. Given as often as --with, in that order.
+    /// Shown beside the prediction. Repeat it as often as --with, in the same order.
     #[arg(long, value_name = "RECORDING", hide_short_help = true)]
     came_out: Vec<PathBuf>,
     /// Also write the captured workload to this file.
@@ -126,6 +126,8 @@ impl Args {
 const REPEATS: u32 = 3;
 /// Of how many wake-ups fidelity is taken, about: the events of that simulation are written to a temporary folder.
 const FIDELITY_WAKEUPS: u64 = 1_500_000;
+/// The time before measuring begins if it is not given, ns.
+const SETTLE_NS: u64 = 300_000_000;
 /// The shortest measured time of that simulation, ns.
 const SHORTEST_FIDELITY_NS: u64 = 50_000_000;
 
@@ -168,13 +170,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let simulator = CachedSimulator::open(&args.cache)?;
     stop_flag()?;
     let recorded = with_bar(&source, &|bar| Facts::of_captured(&captured, &source, bar))?;
-    let Some(as_recorded) = simulated(args, &captured, &machine, &sides[0])? else { return Ok(Exit::Interrupted) };
+    let settle = args.settle;
+    let Some(as_recorded) = simulated(settle, &captured, &machine, &sides[0])? else { return Ok(Exit::Interrupted) };
     let found = fidelity(&recorded, &as_recorded);
     let refused = found.verdict() == Likeness::Not && !args.anyway;
     let (mut predictions, mut comparisons, mut pictures) = (Vec::new(), Vec::new(), Pictures::default());
     if !refused {
         for (at, asked) in sides[1..].iter().enumerate() {
-            let Some(predicted) = simulated(args, &captured, &machine, asked)? else {
+            let Some(predicted) = simulated(settle, &captured, &machine, asked)? else {
                 return Ok(Exit::Interrupted);
             };
             let came_out = came_out.get(at).map(|source| facts_of(source, args, &machine)).transpose()?;
@@ -264,11 +267,12 @@ fn with_bar(source: &Source, read: &dyn Fn(&Bar) -> Result<Facts, CaptureError>)
 }
 
 /// Simulates what was captured under a side, at the load that was recorded. Returns `None` if it was interrupted.
-fn simulated(args: &Args, captured: &Captured, machine: &Machine, side: &Variant) -> anyhow::Result<Option<Facts>> {
+fn simulated(settle_ns: u64, captured: &Captured, machine: &Machine, side: &Variant) -> anyhow::Result<Option<Facts>> {
     let few = u128::from(captured.window_ns.1) * u128::from(FIDELITY_WAKEUPS)
         / u128::from(captured.wakeups.max(FIDELITY_WAKEUPS));
-    let times = RunTimes { settle_ns: args.settle, time_ns: (few as u64).max(SHORTEST_FIDELITY_NS) };
-    let mut experiment = experiment(captured, file(args), captured.load, machine, [side, side], times)?;
+    let times = RunTimes { settle_ns, time_ns: (few as u64).max(SHORTEST_FIDELITY_NS) };
+    let file = Path::new(CAPTURED_FILE);
+    let mut experiment = experiment(captured, file, captured.load, machine, [side, side], times)?;
     experiment.base_only = true;
     let folder = tempfile::tempdir().context("a temporary folder for the events of the simulation")?;
     let events = EventFolder::new(&folder.path().join("events"))?;
@@ -316,5 +320,21 @@ fn compared(
 }
 
 fn file(args: &Args) -> &Path {
-    args.workload.as_deref().unwrap_or(Path::new("captured.toml"))
+    args.workload.as_deref().unwrap_or(Path::new(CAPTURED_FILE))
+}
+
+/// What messages call a captured workload that has no file.
+const CAPTURED_FILE: &str = "captured.toml";
+
+/// Whether what was captured behaves as the recording, roughly at least, simulated as it was recorded. `None` if it was
+/// interrupted.
+pub fn is_like_the_recording(
+    source: &Source,
+    captured: &Captured,
+    machine: &Machine,
+    side: &Variant,
+) -> anyhow::Result<Option<bool>> {
+    let recorded = with_bar(source, &|bar| Facts::of_captured(captured, source, bar))?;
+    let simulated = simulated(SETTLE_NS, captured, machine, side)?;
+    Ok(simulated.map(|simulated| fidelity(&recorded, &simulated).verdict() != Likeness::Not))
 }

@@ -351,6 +351,11 @@ fn shells_complete_names() {
     assert!(completed(&["compare", "--kernel", "v6."]).contains(&"v6.12".to_owned()));
     assert_eq!(completed(&["compare", "--workload", "netperf:t"]), ["netperf:TCP_RR"]);
     assert_eq!(completed(&["compare", "--base", "SIS_PROP,NO_SIS_FIL"]), ["SIS_PROP,NO_SIS_FILTER"]);
+    assert_eq!(completed(&["compare", "--with", "lazy=NO_SIS_FIL"]), ["lazy=NO_SIS_FILTER"]);
+    assert_eq!(completed(&["compare", "--with", "old=SIS_PROP,kernel=v6.8"]), ["old=SIS_PROP,kernel=v6.8"]);
+    assert_eq!(completed(&["compare", "--with", "kernel=v6.8"]), ["kernel=v6.8"]);
+    assert!(completed(&["sur"]).iter().any(|word| word == "survey"));
+    assert_eq!(completed(&["survey", "--only", "NO_SIS_FIL"]), ["NO_SIS_FILTER"]);
 }
 
 #[test]

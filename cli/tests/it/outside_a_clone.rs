@@ -132,17 +132,28 @@ fn the_book_is_listed_printed_and_written() {
     let docs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs"));
     let page = |name: &str| fs::read_to_string(docs.join(name)).expect("a page");
     let list = run(folder.path(), &["docs"]).1;
-    assert!(list.contains("\nGuides\n") && list.contains("  guides/ci "), "{list}");
+    assert!(list.contains("\nBegin\n") && list.contains("  judge-a-patch "), "{list}");
     for (typed, file) in [
         ("trust", "trust.md"),
-        ("CI", "guides/ci.md"),
+        ("Why-There", "why-there.md"),
         ("docs/terminal.md", "terminal.md"),
         ("kernels", "kernels/README.md"),
-        ("v6.12", "kernels/v6.12.md"),
+        ("v6", "kernels/v6.md"),
+        ("validation", "evidence/validation.md"),
     ] {
         let (code, out, said) = run(folder.path(), &["docs", typed]);
         assert_eq!((code, out), (Some(0), page(file)), "{typed}: {said}");
     }
+    for typed in ["two-states", "worked-cases#two-states", "Two states", "docs/worked-cases.md#two-states"] {
+        let (code, out, said) = run(folder.path(), &["docs", typed]);
+        assert!(
+            code == Some(0) && out.starts_with("## Two states\n") && out.matches("\n## ").count() == 0,
+            "{typed}: {said}"
+        );
+    }
+    let (code, out, said) = run(folder.path(), &["docs", "trust#no"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{said}");
+    assert!(said.contains("trust has no such section"), "{said}");
     let (code, out, said) = run(folder.path(), &["docs", "trsut"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(said.contains("did you mean `trust`?") && said.contains("`wakelab docs` lists"), "{said}");

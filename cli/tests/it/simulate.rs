@@ -137,7 +137,7 @@ fn a_file_runs_as_its_flags_would_and_flags_come_before_it() {
     let run = |more: &[&str]| printed(&wakelab(here.path(), &[&["run", "x.toml", "--format", "json"], more].concat()));
     let compare = |more: &[&str]| printed(&small(here.path(), &[&["--format", "json"], more].concat()));
     assert_eq!(run(&[]), compare(&["--repeat", "2", "--seed", "7"]));
-    assert_eq!(run(&["--repeat", "1", "--seed", "3"]), compare(&["--seed", "3"]));
+    assert_eq!(run(&["--repeat", "3", "--seed", "3"]), compare(&["--seed", "3"]), "three repeats if none is given");
 }
 
 #[test]
@@ -202,8 +202,8 @@ program = "right"
 #[test]
 fn regret_stands_under_the_comparison_and_only_where_it_has_a_place() {
     let here = folder();
-    let without = printed(&small(here.path(), &[]));
-    let with = printed(&small(here.path(), &["--regret"]));
+    let without = printed(&small(here.path(), &["--repeat", "1"]));
+    let with = printed(&small(here.path(), &["--regret", "--repeat", "1"]));
     let (before, after) = with.split_once("\nRegret: ").expect("a table of regret");
     assert!(without.starts_with(before), "all else is as it was");
     assert!(with.contains("\nverdict: none, as one run a side cannot tell"), "{with}");

@@ -266,7 +266,7 @@ pub(super) fn places(path: &Path, header: &Record) -> Result<Vec<usize>, ReadErr
         String::new()
     };
     Err(error(format!("the header lacks {}{more}{found}", few.join(", ")))
-        .with_hint("docs/recording-format.md lists the columns"))
+        .with_hint("docs/formats.md lists the columns"))
 }
 
 fn strip_bom(name: &[u8]) -> &[u8] {

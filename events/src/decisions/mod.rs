@@ -1,7 +1,7 @@
 //! Reads decisions of `select_task_rq_fair()` with all their inputs: from a CSV file (plain or gzip) with the machine's
 //! domains in `topo-<kernel>-<topology>.json` beside it, from Parquet, which holds both, or from a simulated run.
 //!
-//! docs/recording-format.md describes the format.
+//! docs/formats.md describes the format.
 
 mod csv;
 mod fields;

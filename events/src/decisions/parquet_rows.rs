@@ -55,7 +55,7 @@ pub(super) struct ParquetRows {
     pub(super) metadata: RecordingMetadata,
 }
 
-const WHAT_IS_READ: &str = "wakelab-record writes such files; docs/recording.md describes them";
+const WHAT_IS_READ: &str = "wakelab-record writes such files; docs/formats.md describes them";
 
 impl ParquetRows {
     /// Begins to read `rows`, the file of this metadata, with the description of its machine.

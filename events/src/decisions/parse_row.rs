@@ -73,6 +73,7 @@ impl Reader {
         waker.last_wakee_is_p = fields.flag(C::last_wakee_is_p)?;
         waker.flip_decay_due = fields.flag(C::flip_decay_due)?;
         waker.h_load = fields.number(C::waker_h_load, limits::AVERAGES)?;
+        waker.load_avg = fields.number(C::waker_load_avg, limits::AVERAGES)?;
         Ok(())
     }
 
@@ -97,6 +98,7 @@ impl Reader {
         wakee.runnable_avg = fields.number(C::runnable_avg, limits::AVERAGES)?;
         wakee.util_est = fields.number(C::util_est, limits::AVERAGES)?;
         wakee.h_load = fields.number(C::task_h_load, limits::AVERAGES)?;
+        wakee.load_avg = fields.number(C::load_avg, limits::AVERAGES)?;
         wakee.last_update_time_set = fields.flag(C::last_update_time_set)?;
         wakee.numa_preferred_nid = fields.number(C::numa_preferred_nid, limits::NODES)?;
         Ok(())

@@ -62,7 +62,7 @@ impl std::fmt::Debug for Reader {
 const ALL: &dyn Fn(u64, i64) -> bool = &|_, _| true;
 
 const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; \
-                            docs/recording.md and docs/recording-format.md describe them";
+                            docs/recording.md and docs/formats.md describe them";
 /// The first bytes of a Parquet file.
 const PARQUET_MAGIC: &[u8] = b"PAR1";
 /// The first bytes of files that can be imported.

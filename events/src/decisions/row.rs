@@ -111,6 +111,8 @@ pub struct WakerState {
     pub flip_decay_due: bool,
     /// `task_h_load()`.
     pub h_load: u64,
+    /// `load_avg` of the task itself, of which its control groups leave `h_load`; 0 where it was not recorded.
+    pub load_avg: u64,
 }
 
 /// The wakee.
@@ -142,6 +144,8 @@ pub struct TaskState {
     pub util_est: u64,
     /// `task_h_load()`.
     pub h_load: u64,
+    /// `load_avg` of the task itself, of which its control groups leave `h_load`; 0 where it was not recorded.
+    pub load_avg: u64,
     /// Whether `last_update_time` is not 0.
     pub last_update_time_set: bool,
     /// `numa_preferred_nid`; -1 for none.
@@ -214,6 +218,7 @@ impl Row {
                 runnable_avg: 0,
                 util_est: 0,
                 h_load: 0,
+                load_avg: 0,
                 last_update_time_set: false,
                 numa_preferred_nid: -1,
             },

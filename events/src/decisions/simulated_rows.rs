@@ -92,7 +92,7 @@ impl SimulatedRows {
                 ReadError::of_file(&self.path, "expected a value of the schema's type and range, found another")
                     .at_line(line)
                     .in_column(column)
-                    .with_hint("docs/events.md has the columns")
+                    .with_hint("docs/formats.md has the columns")
             };
             let time = |column| {
                 let time = row.long(column).filter(|&time| u64::try_from(time).is_ok_and(|time| time <= MAX_TIME));

@@ -106,7 +106,7 @@ impl TopoFile {
     }
 }
 
-const FORM: &str = "docs/recording-format.md describes the topo file";
+const FORM: &str = "docs/formats.md describes the topo file";
 
 /// Converts an error of serde, whose message ends with the line and column, to one that begins with the line.
 fn json_error(path: &Path, error: &serde_json::Error) -> ReadError {

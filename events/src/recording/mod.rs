@@ -1,7 +1,7 @@
 //! What a recorder of a real kernel writes: the recording format as Parquet, in segments that are complete at any time.
 //!
 //! A recording is a folder. Each table is a series of files in it, `decisions-00001.parquet` and on. A file gets its
-//! name when it is whole, so that a recorder that is killed leaves all but its last segment. docs/recording.md has the
+//! name when it is whole, so that a recorder that is killed leaves all but its last segment. docs/formats.md has the
 //! schema.
 
 mod schema;
@@ -19,7 +19,7 @@ use crate::table::{ColumnInfo, Table};
 /// if something is added.
 pub const SCHEMA_VERSION: &str = "1.7";
 
-/// All tables of a recording with their columns, in the order of docs/recording.md.
+/// All tables of a recording with their columns, in the order of docs/formats.md.
 pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 9] {
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)

@@ -1,4 +1,4 @@
-//! The tables of a recording. docs/recording.md shows the descriptions of the columns; a test compares the two.
+//! The tables of a recording. docs/formats.md shows the descriptions of the columns; a test compares the two.
 
 use crate::table::column::{Cpus, Ints, Longs, Text};
 use crate::table::{Table, table};

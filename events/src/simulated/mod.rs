@@ -1,4 +1,4 @@
-//! Every event of a run as Parquet: a folder for each run, a file for each table. docs/events.md has the schema.
+//! Every event of a run as Parquet: a folder for each run, a file for each table. docs/formats.md has the schema.
 //!
 //! Rows are gathered in batches, and batches in row groups of a fixed size, so that a run takes the same memory however
 //! long it is. A run's folder appears when the run is over and all its files are whole.
@@ -22,11 +22,11 @@ use schema::{
 };
 use wakeups::Wakeups;
 
-/// The version of the schema (`wakelab.schema_version` of every file). docs/events.md describes which changes increase
+/// The version of the schema (`wakelab.schema_version` of every file). docs/formats.md describes which changes increase
 /// which number.
 pub const SCHEMA_VERSION: &str = "1.4";
 
-/// All tables with their columns, in the order of docs/events.md.
+/// All tables with their columns, in the order of docs/formats.md.
 pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 13] {
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)

@@ -1,4 +1,4 @@
-//! All tables except that of the wake-ups. docs/events.md shows the descriptions of the columns; a test compares the
+//! All tables except that of the wake-ups. docs/formats.md shows the descriptions of the columns; a test compares the
 //! two.
 
 use crate::sim::Queued;

@@ -37,7 +37,7 @@ const KEY: &str = "wakelab.topology";
 /// Parses `wakelab.topology`: the topology of the machine, and its `node_reclaim_distance` if it is not the default.
 pub(crate) fn topology(path: &Path, text: &str) -> Result<(Topology, Option<u32>), ReadError> {
     let error = |what: String| {
-        ReadError::of_file(path, format!("{KEY}: {what}")).with_hint("docs/events.md describes the metadata")
+        ReadError::of_file(path, format!("{KEY}: {what}")).with_hint("docs/formats.md describes the metadata")
     };
     let json: Json = serde_json::from_str(text).map_err(|e| error(clipped(&e.to_string())))?;
     if json.cpus.len() > MAX_CPUS as usize {
@@ -62,7 +62,7 @@ fn arch(path: &Path, text: Option<&str>) -> Result<Arch, ReadError> {
     let Some(text) = text else { return Ok(Arch::X86) };
     [Arch::X86, Arch::Arm64].into_iter().find(|&arch| arch_name(arch) == text).ok_or_else(|| {
         let what = format!("wakelab.arch: expected x86 or arm64, found {:?}", clipped(text));
-        ReadError::of_file(path, what).with_hint("docs/events.md describes the metadata")
+        ReadError::of_file(path, what).with_hint("docs/formats.md describes the metadata")
     })
 }
 

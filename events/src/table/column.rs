@@ -15,7 +15,7 @@ pub trait Kind {
     type Column: Default;
     /// Whether a value may be missing.
     const NULLABLE: bool;
-    /// What docs/events.md and docs/recording.md call it.
+    /// What docs/formats.md calls it.
     const NAME: &'static str;
 
     /// The type in Arrow.

@@ -41,8 +41,8 @@ const CHECKSUM_SINCE: u32 = 4;
 /// Builds a reader of the file's rows.
 pub(crate) type Builder = ParquetRecordBatchReaderBuilder<File>;
 
-const WHAT_IS_READ: &str = "wakelab-record, `wakelab import` and --events write such files; docs/recording.md and \
-                            docs/events.md describe them";
+const WHAT_IS_READ: &str = "wakelab-record, `wakelab import` and --events write such files; \
+                            docs/formats.md describes them";
 
 impl ParquetFile {
     /// Reads the metadata, which Parquet keeps at the end of a file.

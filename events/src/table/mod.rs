@@ -11,7 +11,7 @@ pub(crate) mod writer;
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, SchemaRef};
 
-/// A column, as docs/events.md and docs/recording.md describe it.
+/// A column, as docs/formats.md describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnInfo {
     /// The name.

@@ -103,7 +103,7 @@ impl Columns {
                     let kind = array.data_type().to_string();
                     ReadError::of_file(&self.path, format!("a column of type {} is not read", clipped(&kind)))
                         .in_column(name)
-                        .with_hint("docs/recording.md and docs/events.md have the columns")
+                        .with_hint("docs/formats.md lists the columns")
                 })?),
             };
             self.cells.push(cells);

@@ -31,10 +31,10 @@ fn error(path: &Path) -> ReadError {
 
 #[test]
 fn the_page_describes_the_schema() {
-    let expected = description_of(&tables());
-    let page = include_str!("../../../docs/recording.md");
-    assert!(page.contains(&expected), "docs/recording.md should have:\n{expected}\n");
-    assert!(page.contains(&format!("is {SCHEMA_VERSION}")), "docs/recording.md should name version {SCHEMA_VERSION}");
+    let expected = description_of(&tables(), ", recorded");
+    let page = include_str!("../../../docs/formats.md");
+    assert!(page.contains(&expected), "docs/formats.md should have:\n{expected}\n");
+    assert!(page.contains(&format!("is {SCHEMA_VERSION}")), "docs/formats.md should name version {SCHEMA_VERSION}");
 }
 
 #[test]

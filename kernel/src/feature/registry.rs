@@ -386,5 +386,5 @@ features! {
          wakelab's",
         true;
     OWN: "The search policy of a program that uses wakelab as a library; it has its name and source there.",
-        None, None, "none until a program adds one: docs/guides/a-search-policy.md", false;
+        None, None, "none until a program adds one: docs/extending.md", false;
 }

@@ -36,7 +36,7 @@ pub(super) static PRESET: Preset = Preset {
     name: "v5.10",
     before: Some(v5_3::PRESET.name),
     source: "Debian linux-source-5.10 5.10.262-1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for the fair class of stable 5.10.y without cgroups; 5.10.0 differs if a rule says so",
+    complete: "complete for the fair class of stable 5.10.y; 5.10.0 differs if a rule says so",
     features: features(FILE),
     feature_file: FILE,
     tunables: Tunables::CFS_V5_10,
@@ -44,6 +44,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("CONFIG_HZ of Debian's 5.10.0-46-cloud-amd64 (5.10.262-1)"),
     sd_flags: &sd_flags::V5_10,
     fair: FairClass::Cfs(CfsRules::V5_10),
+    groups: GroupRules::V5_10,
     code: Code::V5_10,
     pelt: PeltRules::V5_10,
     util_est: UtilEst::LastAndEwma,
@@ -63,7 +64,27 @@ impl Tunables {
 impl CfsRules {
     /// Linux 5.10 (read in 5.10.262).
     pub const V5_10: Self =
-        CfsRules { sched_idle_slices: false, pick_clears_buddies: true, cpu_idle: false, ..Self::V6_1 };
+        CfsRules { sched_idle_slices: false, pick_clears_buddies: true, ..Self::V6_1 };
+}
+
+impl GroupRules {
+    /// Linux 5.10 (5.10.262).
+    pub const V5_10: Self = GroupRules {
+        cpu_idle: false,
+        tg_load_avg_limited: false,
+        empty_keeps_weight: false,
+        reweight: GroupReweight::Kept,
+        slices: false,
+        set_downwards: true,
+        one_queue: false,
+        shares: GroupShares::Smp,
+        throttle: ThrottleForm::Queues,
+        unthrottle_async: false,
+        burst: false,
+        period_offset: false,
+        throttled_time_if_queued: false,
+        throttled_clock_task: true,
+    };
 }
 
 impl Code {

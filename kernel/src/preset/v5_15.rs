@@ -39,7 +39,7 @@ pub(super) static PRESET: Preset = Preset {
     before: Some(v5_10::PRESET.name),
     source: "stable 5.15.167 in a public copy, kernel/sched/{fair.c,features.h,core.c,topology.c}, whose differences \
         from public copies of 5.15.100 and 5.15.148 are those of the stable branch",
-    complete: "complete for the fair class of stable 5.15.y without cgroups; 5.15.0 has SIS_PROP and differs more",
+    complete: "complete for the fair class of stable 5.15.y; 5.15.0 has SIS_PROP and differs more",
     features: features(FILE),
     feature_file: FILE,
     tunables: Tunables::CFS_V5_10,
@@ -47,6 +47,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("kernel/Kconfig.hz's default; distributions' configurations of 5.15 were not read"),
     sd_flags: &sd_flags::V6_1,
     fair: FairClass::Cfs(CfsRules::V5_15),
+    groups: GroupRules::V5_15,
     code: Code::V5_15,
     pelt: PeltRules::V5_15,
     util_est: UtilEst::LastAndEwma,
@@ -61,6 +62,11 @@ pub(super) static PRESET: Preset = Preset {
 impl CfsRules {
     /// Linux 5.15 (5.15.167).
     pub const V5_15: Self = CfsRules { sched_idle_slices: false, ..Self::V6_1 };
+}
+
+impl GroupRules {
+    /// Linux 5.15 (5.15.167).
+    pub const V5_15: Self = GroupRules { cpu_idle: true, burst: true, ..Self::V5_10 };
 }
 
 impl Code {

@@ -43,7 +43,7 @@ pub(super) static PRESET: Preset = Preset {
         13ede3315087; features.h as in 6.1 without SIS_UTIL and NI_RANDOM, from the changelog, not checked against a \
         source tree; \
         find_energy_efficient_cpu() and compute_energy() as the diff of 3e8c6c9aac42 shows them before it",
-    complete: "complete for the fair class without cgroups; schedutil and estimated utilisation are taken over from \
+    complete: "complete for the fair class; schedutil and estimated utilisation are taken over from \
         6.1",
     features: features(FILE),
     feature_file: FILE,
@@ -52,6 +52,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: HZ_DEFAULT,
     sd_flags: &sd_flags::V6_1,
     fair: FairClass::Cfs(CfsRules::V5_18),
+    groups: GroupRules::V5_15,
     code: Code::V5_18,
     pelt: PeltRules::V5_18,
     util_est: UtilEst::LastAndEwma,

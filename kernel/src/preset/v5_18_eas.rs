@@ -17,6 +17,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: HZ_DEFAULT,
     sd_flags: &sd_flags::V6_1,
     fair: FairClass::Cfs(CfsRules::V5_18),
+    groups: GroupRules::V5_15,
     code: Code {
         capacity_search: CapacitySearch::Graded,
         util_fits: UtilFits::Thermal,

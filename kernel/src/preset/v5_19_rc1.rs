@@ -16,6 +16,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: HZ_DEFAULT,
     sd_flags: &sd_flags::V6_1,
     fair: FairClass::Cfs(CfsRules::V5_18),
+    groups: GroupRules::V5_15,
     code: Code::V5_18,
     pelt: PeltRules::V5_18,
     util_est: UtilEst::LastAndEwma,

@@ -47,6 +47,7 @@ pub(super) static PRESET: Preset = Preset {
     },
     sd_flags: &sd_flags::V5_2,
     fair: FairClass::Cfs(CfsRules::V5_3),
+    groups: GroupRules::V5_10,
     code: Code::V5_3,
     pelt: PeltRules::V5_3,
     util_est: UtilEst::LastAndEwma,

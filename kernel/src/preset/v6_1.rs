@@ -39,7 +39,7 @@ pub(super) static PRESET: Preset = Preset {
     name: "v6.1",
     before: Some(v5_19_rc2_tip::PRESET.name),
     source: "Debian linux-source-6.1 6.1.176-1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for the fair class without cgroups",
+    complete: "complete for the fair class",
     features: features(FILE),
     feature_file: FILE,
     tunables: Tunables::CFS_V6_1,
@@ -47,6 +47,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("CONFIG_HZ of Debian's 6.1.0-50-cloud-amd64 (6.1.176-1)"),
     sd_flags: &sd_flags::V6_1,
     fair: FairClass::Cfs(CfsRules::V6_1),
+    groups: GroupRules::V6_1,
     code: Code::V6_1,
     pelt: PeltRules::V6_1,
     util_est: UtilEst::LastAndEwma,
@@ -80,7 +81,7 @@ impl Tunables {
 impl CfsRules {
     /// Linux 6.1 (checked against 6.1.192, and read in 6.1.176).
     pub const V6_1: Self =
-        CfsRules { sched_idle_slices: true, long_sleeper: true, pick_clears_buddies: false, cpu_idle: true };
+        CfsRules { sched_idle_slices: true, long_sleeper: true, pick_clears_buddies: false };
 }
 
 impl Code {
@@ -119,6 +120,11 @@ impl Code {
         runnable_boost: RunnableBoost::Absent,
         avg_idle_at_switch: false,
     };
+}
+
+impl GroupRules {
+    /// Linux 6.1 (6.1.176).
+    pub const V6_1: Self = GroupRules { throttled_clock_task: false, ..Self::V5_15 };
 }
 
 impl PeltRules {

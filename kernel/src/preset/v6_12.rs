@@ -40,7 +40,7 @@ pub(super) static PRESET: Preset = Preset {
     name: "v6.12",
     before: Some(v6_8::PRESET.name),
     source: "Debian linux-source-6.12 6.12.107-1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for the fair class without cgroups",
+    complete: "complete for the fair class",
     features: features_boosted(FILE),
     feature_file: FILE,
     tunables: Tunables::EEVDF_V6_12,
@@ -48,6 +48,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("CONFIG_HZ of Debian's 6.12.107+deb13-cloud-amd64 (6.12.107-1)"),
     sd_flags: &sd_flags::V6_12,
     fair: FairClass::Eevdf(EevdfRules::V6_12),
+    groups: GroupRules::V6_12,
     code: Code::V6_12,
     pelt: PeltRules::V6_12,
     util_est: UtilEst::EwmaBelowCapacity,
@@ -94,6 +95,17 @@ impl EevdfRules {
         weight_at_enqueue: false,
         hrtick_at_deadline: false,
         lazy_preemption: false,
+    };
+}
+
+impl GroupRules {
+    /// Linux 6.12 (6.12.107).
+    pub const V6_12: Self = GroupRules {
+        empty_keeps_weight: true,
+        reweight: GroupReweight::AroundV,
+        slices: true,
+        set_downwards: false,
+        ..Self::V6_8
     };
 }
 

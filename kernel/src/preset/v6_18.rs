@@ -40,7 +40,7 @@ pub(super) static PRESET: Preset = Preset {
     before: Some(v6_12::PRESET.name),
     source: "Debian's source of linux 6.18.15-1~bpo13+1, without its patches: \
         kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for the fair class of 6.18.15 without cgroups; later 6.18.y was not read; teo is not modelled",
+    complete: "complete for the fair class of 6.18.15; later 6.18.y was not read; teo is not modelled",
     features: features_boosted(FILE),
     feature_file: FILE,
     tunables: Tunables::EEVDF_V6_12,
@@ -48,6 +48,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("CONFIG_HZ of Debian's 6.18.15+deb13-cloud-amd64 (6.18.15-1~bpo13+1)"),
     sd_flags: &sd_flags::V7_2,
     fair: FairClass::Eevdf(EevdfRules::V6_18),
+    groups: GroupRules::V6_18,
     code: Code::V6_18,
     pelt: PeltRules::V6_12,
     util_est: UtilEst::Ewma,
@@ -73,6 +74,15 @@ impl EevdfRules {
     /// 6.18 with the series that brought today's NEXT_BUDDY, as posted (v4).
     pub const V6_18_NEXT_BUDDY_POSTED: Self =
         EevdfRules { wakeup_preempt: WakeupPreempt::PickAsPosted, buddy_in_pick: true, ..Self::V6_18 };
+}
+
+impl GroupRules {
+    /// Linux 6.18 (6.18.15).
+    pub const V6_18: Self = GroupRules {
+        reweight: GroupReweight::Placed,
+        throttle: ThrottleForm::TasksAtPick,
+        ..Self::V6_12
+    };
 }
 
 impl Code {

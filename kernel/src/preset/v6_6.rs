@@ -38,7 +38,7 @@ pub(super) static PRESET: Preset = Preset {
     before: Some(v6_1::PRESET.name),
     source: "stable 6.6.87 in a public copy, kernel/sched/{fair.c,features.h,core.c,topology.c}, whose differences \
         from a public copy of 6.6.63 are those of the stable branch",
-    complete: "complete for the fair class of stable 6.6.y without cgroups, but of tasks with equal deadlines the one \
+    complete: "complete for the fair class of stable 6.6.y, but of tasks with equal deadlines the one \
         that joined first is picked, where 6.6 takes the one that its tree search meets first; teo is not modelled",
     features: features_boosted(FILE),
     feature_file: FILE,
@@ -47,6 +47,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("kernel/Kconfig.hz's default; distributions' configurations of 6.6 were not read"),
     sd_flags: &sd_flags::V6_1,
     fair: FairClass::Eevdf(EevdfRules::V6_6),
+    groups: GroupRules::V6_6,
     code: Code::V6_6,
     pelt: PeltRules::V6_1,
     util_est: UtilEst::LastAndEwma,
@@ -77,6 +78,17 @@ impl EevdfRules {
         custom_slices: false,
         next_buddy_picks: true,
         ..Self::V6_12
+    };
+}
+
+impl GroupRules {
+    /// Linux 6.6 (6.6.87).
+    pub const V6_6: Self = GroupRules {
+        reweight: GroupReweight::AroundV,
+        unthrottle_async: true,
+        period_offset: true,
+        throttled_time_if_queued: true,
+        ..Self::V6_1
     };
 }
 

@@ -36,7 +36,7 @@ pub(super) static PRESET: Preset = Preset {
     before: Some(v6_6::PRESET.name),
     source: "6.8 in a public copy, kernel/sched/{fair.c,features.h,core.c,topology.c}; those of Ubuntu's 6.8.0-31, in \
         the same repository, are the same but for two exported symbols",
-    complete: "complete for the fair class of 6.8.0 without cgroups; what Ubuntu has taken into 6.8 since was not \
+    complete: "complete for the fair class of 6.8.0; what Ubuntu has taken into 6.8 since was not \
         read; teo is not modelled",
     features: features_boosted(FILE),
     feature_file: FILE,
@@ -45,6 +45,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("kernel/Kconfig.hz's default; Ubuntu's configuration of 6.8 was not read"),
     sd_flags: &sd_flags::V6_8,
     fair: FairClass::Eevdf(EevdfRules::V6_8),
+    groups: GroupRules::V6_8,
     code: Code::V6_8,
     pelt: PeltRules::V6_1,
     util_est: UtilEst::EwmaBelowCapacity,
@@ -59,6 +60,12 @@ pub(super) static PRESET: Preset = Preset {
 impl EevdfRules {
     /// Linux 6.8.
     pub const V6_8: Self = EevdfRules { wakeup_preempt: WakeupPreempt::IdleThenCompare, ..Self::V6_6 };
+}
+
+impl GroupRules {
+    /// Linux 6.8.
+    pub const V6_8: Self =
+        GroupRules { tg_load_avg_limited: true, reweight: GroupReweight::AroundOthers, ..Self::V6_6 };
 }
 
 impl Code {

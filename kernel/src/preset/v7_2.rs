@@ -41,7 +41,7 @@ pub(super) static PRESET: Preset = Preset {
     name: "v7.2",
     before: Some(v6_18::PRESET.name),
     source: "Debian linux-source-7.2 7.2.12-1~bpo13+1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for the fair class without cgroups; cache-aware balancing without NUMA balancing's part",
+    complete: "complete for the fair class; cache-aware balancing without NUMA balancing's part",
     features: features_cached(FILE),
     feature_file: FILE,
     tunables: Tunables::EEVDF_V7_2,
@@ -49,6 +49,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("CONFIG_HZ of Debian's 7.2.12+deb13-cloud-amd64 (7.2.12-1~bpo13+1)"),
     sd_flags: &sd_flags::V7_2,
     fair: FairClass::Eevdf(EevdfRules::V7_2),
+    groups: GroupRules::V7_2,
     code: Code::V7_2,
     pelt: PeltRules::V7_2,
     util_est: UtilEst::Ewma,
@@ -88,6 +89,15 @@ impl EevdfRules {
         // CONFIG_PREEMPT_LAZY=y of Debian's 7.2.12+deb13-cloud-amd64 and 7.3.4+deb13-cloud-amd64.
         lazy_preemption: true,
         ..Self::V6_12
+    };
+}
+
+impl GroupRules {
+    /// Linux 7.2 (7.2.12).
+    pub const V7_2: Self = GroupRules {
+        reweight: GroupReweight::WithProtection,
+        throttle: ThrottleForm::Tasks,
+        ..Self::V6_18
     };
 }
 

@@ -7,7 +7,7 @@ pub(super) static PRESET: Preset = Preset {
     name: "v7.3",
     before: Some(v7_2::PRESET.name),
     source: "Debian linux-source-7.3 7.3.4-1~bpo13+1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for the fair class without cgroups; cache-aware balancing without NUMA balancing's part",
+    complete: "complete for the fair class; cache-aware balancing without NUMA balancing's part",
     features: features_cached(v7_2::FILE),
     feature_file: v7_2::FILE,
     tunables: Tunables::EEVDF_V7_2,
@@ -15,6 +15,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("CONFIG_HZ of Debian's 7.3.4+deb13-cloud-amd64 (7.3.4-1~bpo13+1)"),
     sd_flags: &sd_flags::V7_2,
     fair: FairClass::Eevdf(EevdfRules::V7_3),
+    groups: GroupRules::V7_3,
     code: Code::V7_2,
     pelt: PeltRules::V7_3,
     util_est: UtilEst::Ewma,
@@ -27,7 +28,7 @@ pub(super) static PRESET: Preset = Preset {
 };
 
 impl EevdfRules {
-    /// Linux 7.3 (read in 7.3.4), without cgroups.
+    /// Linux 7.3 (read in 7.3.4).
     pub const V7_3: Self = EevdfRules {
         slice_protection: SliceProtection::UntilIneligible,
         wakeup_preempt: WakeupPreempt::PickOrEligible,
@@ -35,6 +36,11 @@ impl EevdfRules {
         weight_at_enqueue: true,
         ..Self::V7_2
     };
+}
+
+impl GroupRules {
+    /// Linux 7.3 (7.3.4).
+    pub const V7_3: Self = GroupRules { one_queue: true, shares: GroupShares::Concur, ..Self::V7_2 };
 }
 
 impl PeltRules {

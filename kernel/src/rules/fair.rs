@@ -55,8 +55,6 @@ rules! {
         /// (`pick_next_entity()`, 5.10). Since 5.14 only a switch to the task does, so that a task that yields and goes
         /// on stays marked (`set_next_entity()`, 6.1; 21f56ffe4482).
         pub pick_clears_buddies: bool,
-        /// CFS: a control group can be SCHED_IDLE as a whole (`cpu.idle`, `tg->idle`; since 5.15, 304000390f88).
-        pub cpu_idle: bool,
     }
 }
 

@@ -212,7 +212,7 @@ fn presets_without_a_difference_have_equal_rules() {
         for b in Preset::all() {
             let equal = (a.fair, a.code, a.pelt, a.util_est) == (b.fair, b.code, b.pelt, b.util_est)
                 && (a.balance, a.domains, a.cpufreq, a.cpuidle) == (b.balance, b.domains, b.cpufreq, b.cpuidle)
-                && a.core == b.core;
+                && (a.core, a.groups) == (b.core, b.groups);
             assert_eq!(equal, a.diff(b).code.is_empty(), "{} and {}", a.name, b.name);
         }
     }

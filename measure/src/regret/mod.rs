@@ -2,7 +2,7 @@
 //! that could not succeed, and whether an idle CPU was worth finding.
 //!
 //! Perfect knowledge is that of the moment at which a search begins. In the simulator the fast paths take no time, so
-//! the scan begins at that moment too. `docs/regret.md` defines every number.
+//! the scan begins at that moment too. `docs/trust.md` defines every number.
 
 mod cpu_time;
 mod perfect_knowledge;

@@ -1,4 +1,4 @@
-//! [`RegretStats`]: the numbers of regret, plain data that is summed over runs. `docs/regret.md` defines every number.
+//! [`RegretStats`]: the numbers of regret, plain data that is summed over runs. `docs/trust.md` defines every number.
 
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;

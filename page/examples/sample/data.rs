@@ -48,8 +48,8 @@ pub fn page(cpus: u32) -> Page {
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let run = Run {
         command: format!(
-            "wakelab compare --machine made-up-{cpus} --kernel v6.12 --workload netperf:TCP_RR --load 25%..200%/25% --workload tbench:loopback --load 100%,200% \
-             --base SIS_PROP --with SIS_UTIL --repeat 10 --html report.html"
+            "wakelab compare --machine made-up-{cpus} --kernel v6.12 --workload netperf:TCP_RR --load 25%..200%/25% \
+             --workload tbench:loopback --load 100%,200% --base SIS_PROP --with SIS_UTIL --repeat 10 --html report.html"
         ),
         version: "0.1.0".into(),
         kind: Kind::Simulated,

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 const BOOK: [(&str, &str); 6] = [
     ("wakelab docs page", "what is on a page, and how it is made"),
     ("wakelab docs trust", "the verdict, and how sure it is"),
-    ("wakelab docs explain", "how an explanation is read, and each reason"),
+    ("wakelab docs why-there", "how an explanation is read, and each reason"),
     ("wakelab docs statistics", "how each statistic is defined"),
-    ("wakelab docs validation", "how far the model is from what was published"),
+    ("wakelab docs evidence", "how far the model is from what was published"),
     ("wakelab docs glossary", "all words"),
 ];
 

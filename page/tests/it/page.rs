@@ -168,7 +168,7 @@ fn cells_have_two_decimals_at_most_and_a_column_one_precision() {
 
 #[test]
 fn labels_of_the_glossary_have_their_definition() {
-    let glossary = include_str!("../../../docs/reference/glossary.md");
+    let glossary = include_str!("../../../docs/glossary.md");
     let of_load = glossary.lines().find_map(|line| line.strip_prefix("| load | ")).expect("an entry");
     let of_load = of_load.trim_end_matches(" |");
     let markup = markup(&render(&data::page(16)).unwrap());

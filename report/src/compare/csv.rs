@@ -1,7 +1,7 @@
 //! CSV: the columns of published tables first, so that a result can be printed beside another.
 
-use wakelab_study::compare::{CompareRow, Comparison, ExperimentInfo, Side};
-use wakelab_study::verdict::{JudgedRow, Verdict};
+use wakelab_study::compare::{CompareRow, Comparison, ExperimentInfo, MatrixComparison, Side};
+use wakelab_study::verdict::{JudgedRow, Verdict, by_comparison};
 
 const COLUMNS: [&str; 14] = [
     "benchmark",
@@ -49,13 +49,37 @@ const OF_COMPARISON: [&str; 7] = ["verdict", "p_holm", "machine", "kernel", "bas
 
 /// A header and a line for each row. What there is no number for is empty; the last column says `simulated`.
 pub fn csv(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    written(std::iter::once(header()).chain(lines(comparison, verdict)))
+}
+
+/// The same of every row of a matrix, with the name of its variant at the end.
+pub fn matrix_csv(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
+    let with = |mut line: Vec<String>, last: String| {
+        line.push(last);
+        line
+    };
+    let verdicts = by_comparison(found, verdicts);
+    let variants = found.variants.iter().cycle();
+    let lines = found.comparisons.iter().zip(&verdicts).zip(variants).flat_map(|((comparison, verdict), variant)| {
+        lines(comparison, verdict).map(move |line| with(line, text(variant)))
+    });
+    written(std::iter::once(with(header(), "variant".to_owned())).chain(lines))
+}
+
+fn header() -> Vec<String> {
     let names = |side: &'static str| OF_SIDE.iter().map(move |name| format!("{side}_{name}"));
     let header = COLUMNS.iter().map(|&name| name.to_owned()).chain(names("base")).chain(names("with"));
-    let header = header.chain(OF_COMPARISON.iter().chain(&["kind"]).map(|&name| name.to_owned())).collect();
+    header.chain(OF_COMPARISON.iter().chain(&["kind"]).map(|&name| name.to_owned())).collect()
+}
+
+fn lines<'a>(comparison: &'a Comparison, verdict: &'a Verdict<'_>) -> impl Iterator<Item = Vec<String>> + 'a {
     let experiment = &comparison.experiment;
-    let lines = comparison.rows.iter().zip(&verdict.rows).map(|(row, judged)| line(experiment, row, judged));
-    for line in std::iter::once(header).chain(lines) {
+    comparison.rows.iter().zip(&verdict.rows).map(move |(row, judged)| line(experiment, row, judged))
+}
+
+fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for line in lines {
         writer.write_record(&line).expect("all lines are of one length, and memory takes them");
     }
     let bytes = writer.into_inner().expect("memory takes all");

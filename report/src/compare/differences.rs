@@ -20,6 +20,11 @@ pub(super) fn differences(experiment: &ExperimentInfo, heading: &str) -> String 
     let indent = " ".repeat(heading.len());
     let lines = std::iter::once(format!("{heading}{}", differ(experiment)));
     let notes = experiment.notes.iter().map(|note| format!("{indent}{note}"));
-    let wrapped = Options::new(WIDTH).subsequent_indent(&indent);
-    lines.chain(notes).fold(String::new(), |text, line| text + &textwrap::fill(&line, &wrapped) + "\n")
+    lines.chain(notes).fold(String::new(), |text, line| text + &wrapped(&line, heading.len()))
+}
+
+/// A line, and what it has to go on in, so many blanks to the right.
+pub(super) fn wrapped(line: &str, indent: usize) -> String {
+    let indent = " ".repeat(indent);
+    textwrap::fill(line, Options::new(WIDTH).subsequent_indent(&indent)) + "\n"
 }

@@ -1,9 +1,10 @@
 //! JSON, as docs/results.schema.json describes it.
 
+use super::matrix::{kernels, machines, matrix_verdict_lines, means_of};
 use crate::VERSION;
 use serde_json::{Value, json};
-use wakelab_study::compare::{CompareRow, Comparison, PowerDifference, Side};
-use wakelab_study::verdict::{JudgedRow, Verdict};
+use wakelab_study::compare::{CompareRow, Comparison, MatrixComparison, PowerDifference, Side};
+use wakelab_study::verdict::{JudgedRow, Verdict, by_comparison};
 
 /// Everything that was found. Keys come in one order; what is no number is null.
 pub fn json(comparison: &Comparison, verdict: &Verdict<'_>) -> Value {
@@ -18,6 +19,50 @@ pub fn json(comparison: &Comparison, verdict: &Verdict<'_>) -> Value {
         "known": verdict.known,
         "verdict": super::verdict::json(verdict),
         "rows": comparison.rows.iter().zip(&verdict.rows).map(row).collect::<Vec<_>>(),
+    })
+}
+
+/// Everything that was found of a matrix: its means and verdicts, and for each machine, kernel and variant what
+/// [`json`] has of two sides, with p corrected for the whole matrix.
+pub fn matrix_json(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Value {
+    let means = means_of(found, verdicts).into_iter().map(|(variant, over, name, mean)| {
+        json!({
+            "variant": found.variants[variant],
+            "over": over,
+            "name": name,
+            "compare_pct": mean.pct,
+            "ci95": mean.ci95,
+            "rows": mean.rows,
+            "left_out": mean.left_out,
+        })
+    });
+    let of_variant = |(name, verdict): (&String, &Verdict<'_>)| {
+        let mut value = super::verdict::json(verdict);
+        value["variant"] = json!(name);
+        value
+    };
+    let comparison = |((comparison, verdict), variant): ((&Comparison, &Verdict<'_>), &String)| {
+        let mut value = json(comparison, verdict);
+        value["variant"] = json!(variant);
+        value
+    };
+    let of_comparisons = by_comparison(found, verdicts);
+    let comparisons = found.comparisons.iter().zip(&of_comparisons).zip(found.variants.iter().cycle());
+    json!({
+        "wakelab": VERSION,
+        "kind": found.comparisons[0].kind,
+        "complete": found.complete,
+        "matrix": {
+            "machines": machines(found),
+            "kernels": kernels(found),
+            "base": found.base,
+            "variants": found.variants,
+            "tested_rows": verdicts.iter().map(Verdict::tested).sum::<usize>(),
+        },
+        "text": matrix_verdict_lines(verdicts),
+        "verdicts": found.variants.iter().zip(verdicts).map(of_variant).collect::<Vec<_>>(),
+        "means": means.collect::<Vec<_>>(),
+        "comparisons": comparisons.map(comparison).collect::<Vec<_>>(),
     })
 }
 

@@ -1,9 +1,10 @@
 //! The table of patch letters, as schedtests prints it.
 
+use super::matrix::{Group, Line, groups, kernel, key, machine, matrix_verdict_text};
 use super::{differences, verdict_text};
 use crate::numbers::{fixed, signed, switches};
 use std::fmt::Write;
-use wakelab_study::compare::{CompareRow, Comparison, Side};
+use wakelab_study::compare::{CompareRow, Comparison, MatrixComparison, Side};
 use wakelab_study::verdict::Verdict;
 
 /// The widths of the columns. What no longer fits widens its column in every line.
@@ -51,7 +52,7 @@ pub fn lkml(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
             experiment.kernel,
             switches(&experiment.base),
             switches(&experiment.with),
-            experiment.repeats,
+            super::verdict::runs(verdict.repeats),
         );
         text += &header(&widths);
         rows.iter().for_each(|row| text += &line(&widths, row));
@@ -61,6 +62,81 @@ pub fn lkml(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
         text += "simulated: no row is complete\n";
     }
     text + &verdict_text(verdict)
+}
+
+/// A matrix as patch letters show it: a table for each machine, kernel, workload and metric, with a column for each
+/// variant, the geometric mean of its lines, and the verdicts.
+pub fn matrix_lkml(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
+    let incomplete = if found.complete { "" } else { ", interrupted: rows are missing" };
+    let mut text = String::new();
+    for (variant, name) in found.variants.iter().enumerate() {
+        let mut told: Vec<String> = Vec::new();
+        for comparison in found.of_variant(variant) {
+            let differ = differences(&comparison.experiment, &format!("{name} differs: "));
+            if !told.contains(&differ) {
+                text += &differ;
+                told.push(differ);
+            }
+        }
+    }
+    for group in groups(found, verdicts) {
+        let same = |a: &Line<'_>, b: &Line<'_>| (machine(a.of), kernel(a.of)) == (machine(b.of), kernel(b.of));
+        for lines in group.lines.chunk_by(same) {
+            let experiment = &lines[0].of.experiment;
+            let [benchmark, case, metric] = &group.key;
+            let runs = |line: &Line<'_>| line.first().base.n;
+            let least = lines.iter().map(runs).min().unwrap_or(0) as u32;
+            let most = lines.iter().map(runs).max().unwrap_or(0) as u32;
+            let _ = writeln!(
+                text,
+                "\n{benchmark} {case} {metric}, simulated: {} {}, baseline {}, n {}{incomplete}",
+                experiment.machine,
+                experiment.kernel,
+                switches(&experiment.base),
+                super::verdict::runs([least, most]),
+            );
+            text += &matrix_lines(found, &group, lines);
+        }
+    }
+    if found.lines() == 0 {
+        text += "simulated: no row is complete\n";
+    }
+    text + &matrix_verdict_text(verdicts)
+}
+
+/// The lines of a table of [`matrix_lkml`], and their geometric mean.
+fn matrix_lines(found: &MatrixComparison, group: &Group<'_>, lines: &[Line<'_>]) -> String {
+    const MEAN: &str = "geomean";
+    let base = |row: &CompareRow| format!("1.00 ({:>6})", fixed(row.base.std_pct, 2));
+    let cell = |row: &CompareRow| format!("{:>7} ({:>6})", signed(row.compare_pct, 2), fixed(row.compare_std_pct, 2));
+    let of_line = |line: &Line<'_>| {
+        let row = line.first();
+        let variants = line.rows.iter().map(|(row, _)| cell(row));
+        [row.load.clone(), base(row)].into_iter().chain(variants).collect::<Vec<_>>()
+    };
+    // The mean has no spread, so that its brackets are blank.
+    let mean = |variant| {
+        let block = &lines[0].of.experiment;
+        let mean = found.mean(variant, |of, row| {
+            (&of.experiment.machine, &of.experiment.kernel) == (&block.machine, &block.kernel) && key(row) == group.key
+        });
+        format!("{:>7}{:9}", signed(mean.map_or(f64::NAN, |mean| mean.pct), 2), "")
+    };
+    let head = ["load", "baseline(std%)"].into_iter().map(str::to_owned);
+    let head = head.chain(found.variants.iter().map(|name| format!("{name}%( std%)"))).collect();
+    let means = [MEAN.to_owned(), format!("1.00{:9}", "")].into_iter();
+    let means = means.chain((0..found.variants.len()).map(mean)).collect();
+    let all: Vec<Vec<String>> =
+        std::iter::once(head).chain(lines.iter().map(of_line)).chain(std::iter::once(means)).collect();
+    let width = |column: usize| all.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..found.variants.len() + 2).map(width).collect();
+    let mut text = String::new();
+    for line in all {
+        let rest = line[1..].iter().zip(&widths[1..]).map(|(cell, width)| format!("  {cell:>width$}"));
+        let line = format!("{:first$}{}", line[0], rest.collect::<String>(), first = widths[0]);
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
 }
 
 /// Mean power of both sides beside the performance, where it is known; schedtests has no such lines.

@@ -3,6 +3,7 @@
 use crate::numbers::{count, fixed, signed};
 use serde_json::{Value, json};
 use textwrap::Options;
+use wakelab_study::compare::half_width_pct;
 use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 
 /// The columns of the text.
@@ -15,6 +16,7 @@ const NAMED: usize = 3;
 pub(crate) fn lines(verdict: &Verdict<'_>) -> Vec<String> {
     let mut lines = vec![conclusion(verdict)];
     lines.extend(chance(verdict).map(|chance| format!("chance: {chance}")));
+    lines.extend(wide(std::slice::from_ref(verdict)));
     lines.extend(constants(verdict).map(|constants| format!("constants: {constants}")));
     lines.extend(verdict.known.iter().map(|known| format!("model: {known}")));
     lines
@@ -112,10 +114,16 @@ fn whole(pct: f64) -> String {
 /// The load, after what tells it from the other rows of the comparison.
 fn place(verdict: &Verdict<'_>, row: &JudgedRow) -> String {
     let all = |same: fn(&JudgedRow, &JudgedRow) -> bool| verdict.rows.iter().all(|other| same(other, row));
-    match (all(|a, b| a.benchmark == b.benchmark), all(|a, b| a.case == b.case)) {
+    let load = match (all(|a, b| a.benchmark == b.benchmark), all(|a, b| a.case == b.case)) {
         (true, true) => row.load.clone(),
         (true, false) => format!("{} {}", row.case, row.load),
         (false, _) => format!("{} {} {}", row.benchmark, row.case, row.load),
+    };
+    match (all(|a, b| a.machine == b.machine), all(|a, b| a.kernel == b.kernel)) {
+        (true, true) => load,
+        (true, false) => format!("{load} on {}", row.kernel),
+        (false, true) => format!("{load} on {}", row.machine),
+        (false, false) => format!("{load} on {} {}", row.machine, row.kernel),
     }
 }
 
@@ -125,7 +133,7 @@ fn chance(verdict: &Verdict<'_>) -> Option<String> {
     let test = (tested > 0).then(|| {
         format!(
             "{} runs a side, p below 0.05 after Holm's correction for {}",
-            verdict.repeats,
+            runs(verdict.repeats),
             count(tested as u64, "tested row")
         )
     });
@@ -134,6 +142,41 @@ fn chance(verdict: &Verdict<'_>) -> Option<String> {
         .map(|pct| format!("the base side against itself with other seeds differs by up to {}%", fixed(pct, 1)));
     let parts: Vec<String> = test.into_iter().chain(control).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The fewest and the most runs of a row.
+pub(crate) fn runs([least, most]: [u32; 2]) -> String {
+    if least == most { least.to_string() } else { format!("{least} to {most}") }
+}
+
+/// Which rows were repeated as often as was allowed and still have a wider interval than was asked for; `None` if
+/// nothing was asked for.
+pub(super) fn wide(verdicts: &[Verdict<'_>]) -> Option<String> {
+    let until = verdicts.iter().find_map(|verdict| verdict.until)?;
+    let all: usize = verdicts.iter().map(|verdict| verdict.rows.len()).sum();
+    let mut wide: Vec<(&Verdict<'_>, &JudgedRow, Option<f64>)> = verdicts
+        .iter()
+        .flat_map(|verdict| verdict.wider().map(move |row| (verdict, row, half_width_pct(row.ci95))))
+        .collect();
+    if wide.is_empty() {
+        return Some(format!("exactness: every interval is within ±{}%", until.half_width_pct));
+    }
+    wide.sort_by(|a, b| b.2.unwrap_or(f64::INFINITY).total_cmp(&a.2.unwrap_or(f64::INFINITY)));
+    let one = |(verdict, row, half): &(&Verdict<'_>, &JudgedRow, Option<f64>)| {
+        let half = half.map_or_else(|| "no interval".to_owned(), |half| format!("±{}%", fixed(half, 1)));
+        let with = if verdicts.len() > 1 { format!(" with {}", verdict.with) } else { String::new() };
+        format!("{half} at {}{with}", place(verdict, row))
+    };
+    let told: Vec<String> = wide.iter().take(NAMED).map(one).collect();
+    let more = if wide.len() > NAMED { format!(" and {} more", wide.len() - NAMED) } else { String::new() };
+    Some(format!(
+        "exactness: {} of {} did not come to ±{}% within {} repeats ({}{more})",
+        wide.len(),
+        rows(all),
+        until.half_width_pct,
+        until.most,
+        told.join(", ")
+    ))
 }
 
 /// In how many samples the rows that are better or worse keep their class; `None` if that was not asked for.

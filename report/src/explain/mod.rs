@@ -147,7 +147,7 @@ pub(crate) fn reason_meaning(reason: Reason) -> &'static str {
     }
 }
 
-/// One object for one row; a file of them is JSON Lines. Described in `docs/explain.md`.
+/// One object for one row; a file of them is JSON Lines. Described in `docs/why-there.md`.
 pub fn json(explained: &Explained<'_>) -> Value {
     let Explained { file, row, topo, steps, decision, .. } = explained;
     let looks: Vec<Value> = steps.iter().filter_map(look).collect();

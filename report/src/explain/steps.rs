@@ -249,10 +249,47 @@ fn loads(row: &Row, rule: Affine, (this_eff, prev_eff): (i64, i64)) -> String {
     let (this, prev) = (row.waker.cpu, row.wakee.prev_cpu);
     let is = if rule == Affine::Weight { "is below" } else { "is not below" };
     let waker = if row.wakeup().sync() { format!(", waker's {}", row.waker.h_load) } else { String::new() };
+    let group = match decided_by_group(row, (this_eff, prev_eff)) {
+        Some(by_own) => {
+            let target = if by_own { format!("cpu {this}") } else { format!("prev {prev}") };
+            format!(
+                "; the weight of a control group decided: of the wakee's load {} it leaves {}, without that it is \
+                 {target}",
+                row.wakee.load_avg, row.wakee.h_load
+            )
+        }
+        None => String::new(),
+    };
     format!(
-        "effective load {this_eff} of cpu {this} {is} {prev_eff} of prev {prev} (loads {} and {}, wakee's {}{waker})",
+        "effective load {this_eff} of cpu {this} {is} {prev_eff} of prev {prev} (loads {} and {}, wakee's \
+         {}{waker}){group}",
         row.cpus.load_avg[this as usize], row.cpus.load_avg[prev as usize], row.wakee.h_load
     )
+}
+
+/// Whether the comparison of wake_affine_weight() had come out for the waking CPU with the tasks' own loads, if it had
+/// come out otherwise than with what their control groups leave of them.
+///
+/// Capacities and bias are factors of the effective loads, and found by dividing those. Without groups `task_h_load()`
+/// is the load up to what has changed within a jiffy, so that groups are looked for where one leaves half or less.
+fn decided_by_group(row: &Row, (this_eff, prev_eff): (i64, i64)) -> Option<bool> {
+    let (wakee, waker) = (&row.wakee, &row.waker);
+    let halved = |load: u64, h_load: u64| load > 2 && 2 * h_load <= load;
+    let sync = row.wakeup().sync();
+    if !halved(wakee.load_avg, wakee.h_load) && !(sync && halved(waker.load_avg, waker.h_load)) {
+        return None;
+    }
+    let load = |cpu: u32| row.cpus.load_avg[cpu as usize] as i64;
+    let (this, prev) = (load(row.waker.cpu), load(wakee.prev_cpu));
+    let bias = i64::from(sync);
+    let of_waker = |load: u64| if sync { load as i64 } else { 0 };
+    let factor = |eff: i64, load: i64| if load == 0 { None } else { eff.checked_div(load).filter(|f| f * load == eff) };
+    let this_factor = factor(this_eff, this - of_waker(waker.h_load) + wakee.h_load as i64)?;
+    let prev_factor = factor(prev_eff - bias, prev - wakee.h_load as i64)?;
+    let own = wakee.load_avg as i64;
+    let by_own = of_waker(waker.load_avg) > this
+        || this_factor * (this - of_waker(waker.load_avg) + own) < prev_factor * (prev - own) + bias;
+    (by_own != (this_eff < prev_eff)).then_some(by_own)
 }
 
 fn sd<'a>(explained: &'a Explained<'_>, level: usize, cpu: u32) -> &'a SchedDomain {
@@ -310,5 +347,50 @@ fn group_chosen(explained: &Explained<'_>, at: Option<(usize, u32)>, chosen: Opt
     match chosen {
         None => "stays in the local group".to_owned(),
         Some(first) => format!("goes to {}", span(explained, at, first)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A wakee of load 800, of which its group leaves 100, between CPUs of these loads.
+    fn row(this: u64, prev: u64) -> Row {
+        let mut row = Row::new();
+        row.waker.cpu = 0;
+        row.wakee.prev_cpu = 1;
+        (row.wakee.load_avg, row.wakee.h_load) = (800, 100);
+        row.cpus.load_avg = vec![this, prev];
+        row
+    }
+
+    /// The effective loads of a machine with CPUs of capacity 1024 and 117 per cent of imbalance.
+    fn effective(row: &Row) -> (i64, i64) {
+        let [this, prev] = [0, 1].map(|cpu| row.cpus.load_avg[cpu] as i64);
+        let h_load = row.wakee.h_load as i64;
+        ((this + h_load) * 100 * 1024, (prev - h_load) * 108 * 1024)
+    }
+
+    #[test]
+    fn a_group_decides_where_its_tasks_own_load_would_have_decided_otherwise() {
+        // 300 + 100 is below 500 - 100, times 1.08; 300 + 800 is not.
+        let decided = row(300, 500);
+        assert_eq!(decided_by_group(&decided, effective(&decided)), Some(false));
+        let said = loads(&decided, Affine::Weight, effective(&decided));
+        assert!(said.ends_with("of the wakee's load 800 it leaves 100, without that it is prev 1"), "{said}");
+        // With both loads the waking CPU has less.
+        let same = row(100, 3000);
+        assert_eq!(decided_by_group(&same, effective(&same)), None);
+        // A task of the root, whose load has changed a little within the jiffy.
+        let mut root = row(300, 500);
+        root.wakee.load_avg = 130;
+        assert_eq!(decided_by_group(&root, effective(&root)), None);
+    }
+
+    #[test]
+    fn nothing_is_said_of_groups_where_the_task_s_own_load_is_not_known() {
+        let mut simulated = row(300, 500);
+        simulated.wakee.load_avg = 0;
+        assert_eq!(decided_by_group(&simulated, effective(&simulated)), None);
     }
 }

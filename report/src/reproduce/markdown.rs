@@ -161,7 +161,7 @@ fn fits(board: &Scoreboard) -> String {
     let rows: usize = board.tables.iter().map(|table| table.summary.rows).sum();
     let mut text = format!(
         "{} of them were fitted, of the {rows} rows above to those named here; what the fits read is in \
-         [simulator.md](simulator.md#what-was-fitted-to-what).\n\n| numbers | fitted to |\n|---:|---|\n",
+         [simulator.md](../simulator.md#what-was-fitted-to-what).\n\n| numbers | fitted to |\n|---:|---|\n",
         to.values().sum::<usize>()
     );
     for (what, numbers) in to {

@@ -1,20 +1,19 @@
 //! The pages of `docs/kernels`: their tables are what the presets hold and what `wakelab kernel show --diff` prints,
-//! and each preset has a page with prose.
+//! and each preset has a section with prose on the page of its major version.
 //!
-//! Prose is written by hand. What stands between the two marks of a page is generated here, and `WAKELAB_BLESS=1 cargo
-//! test -p wakelab-report --test it kernel_pages` writes it; for a preset without a page it writes one whose prose is
-//! still to be filled in.
+//! Prose is written by hand. What stands between two marks is generated here, and `WAKELAB_BLESS=1 cargo test -p
+//! wakelab-report --test it kernel_pages` writes it. For a preset without a section it begins one, whose prose is
+//! still to be written.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use wakelab_kernel::{Feature, Preset, RuleChanged, Tunables};
 
 const COMMAND: &str = "WAKELAB_BLESS=1 cargo test -p wakelab-report --test it kernel_pages";
-const BEGIN: &str = "<!-- generated: begin -->\n";
-const END: &str = "<!-- generated: end -->\n";
 
-/// What each page's prose is divided into.
-const PARTS: [&str; 4] = ["## What it stands for", "## What it assumes", "## What differs", "## What is not modelled"];
+/// What the prose of each preset is divided into.
+const PARTS: [&str; 4] =
+    ["### What it stands for", "### What it assumes", "### What differs", "### What is not modelled"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/kernels")
@@ -26,22 +25,37 @@ fn blesses() -> bool {
 
 fn read(file: &str) -> String {
     let path = folder().join(file);
-    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}; to begin the page: {COMMAND}", path.display()))
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Compares the generated part of a page with what it has to be, or writes it.
-fn check(file: &str, generated: &str) {
-    if blesses() && !folder().join(file).exists() {
-        let name = file.trim_end_matches(".md");
-        let page = format!("# {name}\n\n{}\n\n## Tables\n\n{BEGIN}{END}", PARTS.join("\n\n"));
-        std::fs::write(folder().join(file), page).expect("the page is begun");
+/// The page that has a preset's section: that of its major version.
+fn page_of(name: &str) -> String {
+    let major = name.split('.').next().expect("a first part");
+    format!("{major}.md")
+}
+
+/// What links to a preset's section say after the `#`.
+fn anchor(name: &str) -> String {
+    name.replace('.', "")
+}
+
+/// The marks around what is generated under this name.
+fn marks(name: &str) -> [String; 2] {
+    ["begin", "end"].map(|which| format!("<!-- generated: {name}: {which} -->\n"))
+}
+
+/// Compares a generated part with what it has to be, or writes it.
+fn check(file: &str, name: &str, generated: &str) {
+    let [begin, end] = marks(name);
+    let mut page = read(file);
+    if blesses() && !page.contains(&begin) {
+        let _ = write!(page, "\n## {name}\n\n{}\n\n### Tables of {name}\n\n{begin}{end}", PARTS.join("\n\n"));
     }
-    let page = read(file);
-    let (before, rest) = page.split_once(BEGIN).unwrap_or_else(|| panic!("{file} has no line {BEGIN}"));
-    let (committed, after) = rest.split_once(END).unwrap_or_else(|| panic!("{file} has no line {END}"));
+    let (before, rest) =
+        page.split_once(&begin).unwrap_or_else(|| panic!("{file} has no line {begin}to begin: {COMMAND}"));
+    let (committed, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{file} has no line {end}"));
     if blesses() {
-        let path = folder().join(file);
-        std::fs::write(&path, format!("{before}{BEGIN}{generated}{END}{after}")).expect("the page is written");
+        std::fs::write(folder().join(file), format!("{before}{begin}{generated}{end}{after}")).expect("written");
         return;
     }
     let differs = committed.lines().zip(generated.lines()).find(|(a, b)| a != b);
@@ -51,40 +65,47 @@ fn check(file: &str, generated: &str) {
     assert_eq!(committed, generated, "docs/kernels/{file}: to bless it: {COMMAND}");
 }
 
+/// One test, because it writes several presets into one file.
 #[test]
 fn the_tables_of_the_pages_are_what_the_presets_have() {
     for preset in Preset::all() {
-        check(&format!("{}.md", preset.name), &page(preset));
+        check(&page_of(preset.name), preset.name, &page(preset));
     }
 }
 
 #[test]
 fn the_index_lists_every_preset() {
-    check("README.md", &index());
+    check("README.md", "index", &index());
 }
 
 #[test]
-fn every_page_says_in_prose_what_its_tables_cannot() {
+fn every_section_says_in_prose_what_its_tables_cannot() {
     for name in Preset::names() {
-        let page = read(&format!("{name}.md"));
-        assert!(page.starts_with(&format!("# {name}\n")), "{name}");
+        let page = read(&page_of(name));
+        let (_, section) = page.split_once(&format!("\n## {name}\n")).unwrap_or_else(|| panic!("{name}"));
+        let tables = section.find(&format!("### Tables of {name}\n")).expect("its tables");
+        let prose = &section[..tables];
         let places: Vec<_> =
-            PARTS.iter().map(|part| page.find(part).unwrap_or_else(|| panic!("{name}: {part}"))).collect();
+            PARTS.iter().map(|part| prose.find(part).unwrap_or_else(|| panic!("{name}: {part}"))).collect();
         assert!(places.is_sorted(), "{name}: the parts are out of order");
-        let ends = places.iter().copied().skip(1).chain([page.find("## Tables").expect("its tables")]);
+        let ends = places.iter().copied().skip(1).chain([tables]);
         for (part, (begin, end)) in PARTS.iter().zip(places.iter().copied().zip(ends)) {
-            let words = page[begin..end].split_whitespace().count();
-            assert!(words > 8, "docs/kernels/{name}.md: write what belongs under {part:?}");
+            let words = prose[begin..end].split_whitespace().count();
+            assert!(words > 8, "docs/kernels, {name}: write what belongs under {part:?}");
         }
     }
 }
 
 #[test]
-fn no_page_is_of_no_preset() {
+fn no_section_is_of_no_preset() {
     for entry in std::fs::read_dir(folder()).expect("docs/kernels") {
         let name = entry.expect("a file").file_name().into_string().expect("a plain name");
-        let stem = name.strip_suffix(".md").unwrap_or_else(|| panic!("docs/kernels/{name} is no page"));
-        assert!(stem == "README" || Preset::get(stem).is_ok(), "docs/kernels/{name} is of no preset");
+        let page = read(&name);
+        let sections = page.lines().filter_map(|line| line.strip_prefix("## ")).filter(|_| name != "README.md");
+        for section in sections {
+            assert!(Preset::get(section).is_ok(), "docs/kernels/{name}: {section} is no preset");
+            assert_eq!(page_of(section), name, "{section}");
+        }
     }
 }
 
@@ -93,7 +114,7 @@ fn row<const N: usize>(text: &mut String, cells: [&str; N]) {
 }
 
 fn head<const N: usize>(text: &mut String, title: &str, cells: [&str; N]) {
-    let _ = writeln!(text, "\n### {title}\n");
+    let _ = writeln!(text, "\n#### {title}\n");
     row(text, cells);
     row(text, cells.map(|_| "---"));
 }
@@ -112,21 +133,51 @@ fn page(preset: &Preset) -> String {
     text
 }
 
-/// All presets, a row each.
+/// All presets, a row each, and what each changed against the one before it.
 fn index() -> String {
     let mut text = "\n".to_owned();
+    let link = |name: &str| format!("[`{name}`]({}#{})", page_of(name), anchor(name));
     row(&mut text, ["preset", "class", "compared to", "search limit", "how complete"]);
     row(&mut text, ["---"; 5]);
     for preset in Preset::all() {
         let limits = [Feature::SIS_PROP, Feature::SIS_UTIL].into_iter().filter(|&limit| preset.features.has(limit));
         let cells = [
-            &format!("[`{0}`]({0}.md)", preset.name),
+            &link(preset.name),
             preset.class().text(),
             preset.before.unwrap_or("-"),
             &limits.map(|limit| format!("`{limit}`")).collect::<Vec<_>>().join(" "),
             preset.complete,
         ];
         row(&mut text, cells);
+    }
+    let _ = writeln!(text, "\n## What differs from the preset before it\n\nRules are counted by unit.\n");
+    row(&mut text, ["preset", "features", "tunables", "rules"]);
+    row(&mut text, ["---"; 4]);
+    for preset in Preset::all() {
+        let Some(before) = preset.before else { continue };
+        let diff = Preset::get(before).expect("a preset").diff(preset);
+        let switch = |value: Option<bool>| value.map_or("not listed", |on| if on { "on" } else { "off" });
+        let features = diff
+            .features
+            .iter()
+            .map(|changed| format!("`{}` {} → {}", changed.name, switch(changed.from), switch(changed.to)));
+        let tunables = diff.tunables.iter().map(|changed| format!("`{}`", changed.name));
+        let mut units: Vec<(String, usize)> = Vec::new();
+        for RuleChanged { unit, .. } in &diff.code {
+            match units.last_mut() {
+                Some((last, count)) if last == unit => *count += 1,
+                _ => units.push((unit.to_string(), 1)),
+            }
+        }
+        let rules = units.iter().map(|(unit, count)| format!("{count} of `{unit}`"));
+        let list = |mut all: Vec<String>| {
+            if all.is_empty() {
+                all.push("-".to_owned());
+            }
+            all.join(", ")
+        };
+        let [features, tunables, rules] = [list(features.collect()), list(tunables.collect()), list(rules.collect())];
+        row(&mut text, [&link(preset.name), &features, &tunables, &rules]);
     }
     text.push('\n');
     text
@@ -144,7 +195,7 @@ fn sources(text: &mut String, preset: &Preset) {
 }
 
 fn features(text: &mut String, preset: &Preset) {
-    let _ = writeln!(text, "\n### Features\n\nAs `/sys/kernel/debug/sched/features` prints them:\n");
+    let _ = writeln!(text, "\n#### Features\n\nAs `/sys/kernel/debug/sched/features` prints them:\n");
     let _ = writeln!(text, "```\n{}\n```\n", wrapped(&preset.print_features()));
     let own: Vec<_> = preset.features.iter().filter(|&f| !preset.lists(f)).map(|f| format!("`{f}`")).collect();
     let _ = writeln!(text, "On beside them, wakelab's own: {}.", own.join(", "));
@@ -190,7 +241,7 @@ fn rules(text: &mut String, preset: &Preset) {
 
 fn differences(text: &mut String, from: &Preset, to: &Preset) {
     let diff = from.diff(to);
-    let _ = writeln!(text, "\n### Against {}", from.name);
+    let _ = writeln!(text, "\n#### Against {}", from.name);
     let switch = |value: Option<bool>| value.map_or("not listed", |on| if on { "on" } else { "off" });
     if !diff.features.is_empty() {
         head(text, "Features that differ", ["feature", from.name, to.name]);

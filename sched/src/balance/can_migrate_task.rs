@@ -40,7 +40,9 @@ pub(super) fn can_migrate_task<V: BalanceView>(env: &mut LbEnv<'_, V>, task: Tas
     {
         return false;
     }
-    // With cgroup bandwidth, the check for throttled hierarchies would come here.
+    if view.throttled_lb_pair(env.src_cpu, env.dst_cpu, task) {
+        return false;
+    }
     if env.nr_balance_failed == 0 && task_is_ineligible_on_dst_cpu(env, task) {
         return false;
     }
@@ -90,7 +92,7 @@ fn stays_cache_hot<V: BalanceView>(env: &LbEnv<'_, V>, task: TaskId) -> bool {
 fn task_is_ineligible_on_dst_cpu<V: BalanceView>(env: &LbEnv<'_, V>, task: TaskId) -> bool {
     env.balance.rules.ineligible_waits
         && env.balance.features.has(Feature::PLACE_LAG)
-        && env.view.h_nr_running(env.dst_cpu) + env.dst_attached != 0
+        && env.view.group_nr_queued(env.dst_cpu, task) + env.dst_attached != 0
         && !env.view.entity_eligible(env.src_cpu, task)
 }
 

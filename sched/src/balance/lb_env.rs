@@ -272,7 +272,7 @@ impl Balance<'_> {
 
 /// `cpu_util_cfs()`: returns the larger of utilisation and its estimate, at most the CPU's capacity.
 #[inline]
-fn cpu_util_cfs<V: BalanceView>(view: &V, cpu: Cpu) -> u64 {
+pub fn cpu_util_cfs<V: BalanceView>(view: &V, cpu: Cpu) -> u64 {
     let util = view.cpu_util_avg(cpu).max(view.util_est_faster(cpu, FasterSite::Lb));
     let util = view.cpu_util_est(cpu).map_or(util, |est| util.max(est));
     util.min(view.arch_scale_cpu_capacity(cpu))

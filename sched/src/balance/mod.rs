@@ -76,7 +76,7 @@ pub use cfs_tasks::CfsTasks;
 pub use find_busiest_group::{find_busiest_group, imbalance_of, is_balanced};
 pub use find_busiest_group_v5_3::{LbParamsV5_3, SgLbStatsV5_3, find_busiest_group_v5_3};
 pub use find_busiest_queue::find_busiest_queue;
-pub use lb_env::{CpuIdleType, LbEnv, LbParams};
+pub use lb_env::{CpuIdleType, LbEnv, LbParams, cpu_util_cfs};
 pub use load_balance::{AfterPush, Move, Outcome, Plan, Why, plan_balance};
 pub use nohz::{IlbVisit, Kick, Nohz, NohzFlags, NohzIdleBalance};
 pub use rebalance_domains::{Rebalance, Rebalanced, Visit, get_sd_balance_interval, update_next_balance};

@@ -81,6 +81,19 @@ pub trait BalanceView: IdleView + RqView + AsymView + UtilView + GroupView + Ene
         false
     }
 
+    /// The entities on the run queue of the task's group on a CPU (`task_group(p)->cfs_rq[cpu]->nr_queued`); without
+    /// groups, the tasks there.
+    fn group_nr_queued(&self, cpu: Cpu, task: TaskId) -> u32 {
+        let _ = task;
+        self.h_nr_running(cpu)
+    }
+
+    /// Whether the task's group is throttled, so that the task stays: on either CPU (`throttled_lb_pair()`), since 6.18
+    /// on that to which it would move (`lb_throttled_hierarchy()`).
+    fn throttled_lb_pair(&self, _src_cpu: Cpu, _dst_cpu: Cpu, _task: TaskId) -> bool {
+        false
+    }
+
     /// `entity_eligible()` of a task on the run queue of `cpu`, read since 7.2 with PLACE_LAG.
     fn entity_eligible(&self, _cpu: Cpu, _task: TaskId) -> bool {
         true

@@ -108,6 +108,11 @@ pub fn reweight_entity(cfs_rq: &mut CfsRqPelt, se: &mut SchedAvg, old_weight: u6
     if cfs_rq.rules.skip_same_weight && old_weight == new_weight {
         return;
     }
+    retake_load_avg(cfs_rq, se, old_weight, new_weight);
+}
+
+/// Takes an entity's load anew by its weight. Of groups, whose weights are scaled down here, it may be the same.
+pub fn retake_load_avg(cfs_rq: &mut CfsRqPelt, se: &mut SchedAvg, old_weight: u64, new_weight: u64) {
     dequeue_load_avg(cfs_rq, se, old_weight);
     se.load_avg = new_weight.wrapping_mul(se.load_sum) / u64::from(get_pelt_divider(se));
     enqueue_load_avg(cfs_rq, se, new_weight);

@@ -42,13 +42,13 @@ pub use accumulate_sum::{
 };
 pub use attach_entity_load_avg::{
     attach_entity_load_avg, dequeue_load_avg, detach_entity_load_avg, enqueue_load_avg, init_entity_runnable_average,
-    post_init_entity_util_avg, reweight_entity,
+    post_init_entity_util_avg, retake_load_avg, reweight_entity,
 };
 pub use decay_load::{LOAD_AVG_MAX, LOAD_AVG_PERIOD, RUNNABLE_AVG_Y_N_INV, decay_load};
 pub use migrate_task_rq_fair::{
     MigrationSource, migrate_se_pelt_lag, migrate_task_rq_fair, remove_entity_load_avg, sync_entity_load_avg,
 };
-pub use task_group::{Above, GroupPelt, MIN_SHARES, Propagate, calc_group_shares, group_h_load};
+pub use task_group::{Above, GroupPelt, MIN_SHARES, Propagate, TgLoad, calc_group_shares, group_h_load};
 pub use task_h_load::{RunnableLoad, dequeue_runnable_load_avg, enqueue_runnable_load_avg, task_h_load};
 pub use update_load_avg::{
     CfsRqPelt, CfsRqState, Removed, UpdateFlags, cfs_rq_has_blocked_load, update_cfs_rq_load_avg, update_load_avg,

@@ -60,6 +60,25 @@ impl Propagate {
     }
 }
 
+/// The sums of a group's averages over all CPUs (`struct task_group`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TgLoad {
+    /// `tg->load_avg`.
+    pub load_avg: i64,
+    /// `tg->runnable_avg` (7.3).
+    pub runnable_avg: i64,
+}
+
+impl TgLoad {
+    /// The number of its tasks, at least 1 (`tg_tasks()`, 7.3).
+    pub fn tg_tasks(&self) -> u64 {
+        (self.runnable_avg >> SCHED_CAPACITY_SHIFT).max(1) as u64
+    }
+}
+
+/// A CPU adds to the sums at most once in so long, ns (`update_tg_load_avg()`, 6.8).
+const TG_LOAD_AVG_PERIOD: u64 = 1_000_000;
+
 /// The averages of a group on one CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupPelt {
@@ -73,6 +92,10 @@ pub struct GroupPelt {
     pub propagate: Propagate,
     /// What this run queue has added to the group's load (`tg_load_avg_contrib`).
     pub tg_load_avg_contrib: u64,
+    /// The same of its runnable tasks (`tg_runnable_avg_contrib`, 7.3).
+    pub tg_runnable_avg_contrib: u64,
+    /// When it last did, ns (`last_update_tg_load_avg`).
+    last_update_tg_load_avg: u64,
 }
 
 impl GroupPelt {
@@ -85,21 +108,38 @@ impl GroupPelt {
             runnable_weight: 0,
             propagate: Propagate::default(),
             tg_load_avg_contrib: 0,
+            tg_runnable_avg_contrib: 0,
+            last_update_tg_load_avg: 0,
         }
     }
 
-    /// Adds what has changed of the run queue's load to the group's, if it is more than a 64th (`update_tg_load_avg()`,
-    /// up to 6.6; later kernels do so once in a millisecond at most).
-    pub fn update_tg_load_avg(&mut self, tg_load_avg: &mut i64) {
-        let delta = self.cfs_rq.avg.load_avg.wrapping_sub(self.tg_load_avg_contrib) as i64;
-        if delta.unsigned_abs() > self.tg_load_avg_contrib / 64 {
-            *tg_load_avg = tg_load_avg.wrapping_add(delta);
-            self.tg_load_avg_contrib = self.cfs_rq.avg.load_avg;
+    /// Adds what has changed of the run queue's load to the group's, if it is more than a 64th
+    /// (`update_tg_load_avg()`); with `with_runnable`, of the runnable tasks' average too. `now`, if it is given, is
+    /// the clock, ns, by which a CPU does so once in a millisecond at most.
+    pub fn update_tg_load_avg(&mut self, tg: &mut TgLoad, now: Option<u64>, with_runnable: bool) {
+        if now.is_some_and(|now| now.wrapping_sub(self.last_update_tg_load_avg) < TG_LOAD_AVG_PERIOD) {
+            return;
+        }
+        let SchedAvg { load_avg, runnable_avg, .. } = self.cfs_rq.avg;
+        let changed = |new: u64, contrib: u64| {
+            let delta = new.wrapping_sub(contrib) as i64;
+            (delta, delta.unsigned_abs() > contrib / 64)
+        };
+        let (load, load_changed) = changed(load_avg, self.tg_load_avg_contrib);
+        let (runnable, runnable_changed) = changed(runnable_avg, self.tg_runnable_avg_contrib);
+        if load_changed || (with_runnable && runnable_changed) {
+            tg.load_avg = tg.load_avg.wrapping_add(load);
+            self.tg_load_avg_contrib = load_avg;
+            if with_runnable {
+                tg.runnable_avg = tg.runnable_avg.wrapping_add(runnable);
+                self.tg_runnable_avg_contrib = runnable_avg;
+            }
+            self.last_update_tg_load_avg = now.unwrap_or(0);
         }
     }
 
     /// Ages a task and this run queue, of which it is a task, and attaches or detaches it (`update_load_avg()` of a
-    /// task). Returns whether the averages changed.
+    /// task). Returns whether the group's load is to follow ([`update_tg_load_avg`](Self::update_tg_load_avg)).
     pub fn update_load_avg(
         &mut self,
         state: &CfsRqState,
@@ -107,7 +147,6 @@ impl GroupPelt {
         entity: &EntityState,
         now: u64,
         flags: UpdateFlags,
-        tg_load_avg: &mut i64,
     ) -> bool {
         let attaches = se.last_update_time == 0 && flags.contains(UpdateFlags::DO_ATTACH);
         self.note_removed();
@@ -116,11 +155,10 @@ impl GroupPelt {
             self.propagate.add(se.load_sum as i64);
         } else if flags.contains(UpdateFlags::DO_DETACH) {
             self.propagate.add((se.load_sum as i64).wrapping_neg());
+        } else {
+            return changed && flags.contains(UpdateFlags::UPDATE_TG);
         }
-        if changed {
-            self.update_tg_load_avg(tg_load_avg);
-        }
-        changed
+        true
     }
 
     /// Before the run queue is aged: what tasks took along that left it asleep is to be propagated, too
@@ -141,13 +179,15 @@ impl GroupPelt {
         update_cfs_rq_load_avg(now, &mut self.cfs_rq, state)
     }
 
-    /// Ages the group's entity up to `now`, if it has been attached (`__update_load_avg_se()` of a group's entity).
-    /// `weight` is its own, scaled down.
-    pub fn update_se(&mut self, now: u64, weight: u64, on_rq: bool, curr: bool) {
+    /// Ages the group's entity up to `now`, if it has been attached (`__update_load_avg_se()` of a group's entity). Its
+    /// weight is scaled down.
+    pub fn update_se(&mut self, now: u64, entity: &EntityState) {
+        // se_runnable()
+        let runnable = if entity.sched_delayed { 0 } else { self.runnable_weight };
         if self.se.last_update_time != 0
-            && ___update_load_sum(now, &mut self.se, u64::from(on_rq), self.runnable_weight, curr)
+            && ___update_load_sum(now, &mut self.se, u64::from(entity.on_rq), runnable, entity.curr)
         {
-            ___update_load_avg(&mut self.se, weight);
+            ___update_load_avg(&mut self.se, entity.weight);
         }
     }
 

@@ -77,10 +77,12 @@ pub struct Removed {
 }
 
 bitflags! {
-    /// What [`update_load_avg`] does besides ageing (`fair.c`, 7.3). `UPDATE_TG`, which only concerns groups, and
-    /// `SKIP_AGE_LOAD` are not modelled; `util_est` is updated by a call of its own.
+    /// What [`update_load_avg`] does besides ageing (`fair.c`, 7.3). `SKIP_AGE_LOAD` is not modelled; `util_est` is
+    /// updated by a call of its own.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct UpdateFlags: u32 {
+        /// Adds to the group's load what has changed. Only groups have that.
+        const UPDATE_TG = 0x01;
         /// Attaches a task that has just migrated here.
         const DO_ATTACH = 0x04;
         /// Detaches a task that migrates while it is queued.

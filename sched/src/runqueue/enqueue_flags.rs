@@ -26,6 +26,8 @@ bitflags::bitflags! {
         const SPECIAL = 4;
         /// `DEQUEUE_DELAYED`: completes a delayed dequeue.
         const DELAYED = 8;
+        /// `DEQUEUE_THROTTLE`: its group has used up its quota (6.18).
+        const THROTTLE = 16;
     }
 }
 

@@ -1,7 +1,7 @@
 //! [`FairRq`]: the methods of `fair_sched_class`, for either class.
 
 use super::{
-    CfsRq, DequeueFlags, Dequeued, EevdfRq, EnqueueFlags, Entities, FairRules, GroupedCfsRq, Hrtick, Policy, Preempted,
+    CfsRq, DequeueFlags, Dequeued, EevdfRq, EnqueueFlags, Entities, FairRules, GroupedRq, Hrtick, Policy, Preempted,
     Prev, Resched, Switch, TaskId, Tick,
 };
 use crate::select::WakeFlags;
@@ -16,8 +16,8 @@ pub enum FairRq {
     Cfs(CfsRq),
     /// Since 6.6.
     Eevdf(EevdfRq),
-    /// Up to 6.1, with control groups.
-    Groups(Box<GroupedCfsRq>),
+    /// With control groups, of either class.
+    Groups(Box<GroupedRq>),
 }
 
 /// Makes the same call on either class.
@@ -71,7 +71,7 @@ impl FairRq {
         match self {
             FairRq::Cfs(rq) => rq.nr_queued(),
             FairRq::Eevdf(rq) => rq.nr_queued() - rq.nr_delayed(),
-            FairRq::Groups(rq) => rq.nr_queued(),
+            FairRq::Groups(rq) => rq.nr_runnable(),
         }
     }
 
@@ -91,10 +91,7 @@ impl FairRq {
                 Resched::No
             }
             FairRq::Eevdf(rq) => rq.task_fork(es, now),
-            FairRq::Groups(rq) => {
-                rq.task_fork(es, now, task);
-                Resched::No
-            }
+            FairRq::Groups(rq) => rq.task_fork(es, now, task),
         }
     }
 
@@ -109,10 +106,7 @@ impl FairRq {
             }
             FairRq::Eevdf(rq) if es[task].on_rq => rq.requeue_delayed_entity(es, now, task),
             FairRq::Eevdf(rq) => rq.enqueue_task(es, now, task, flags),
-            FairRq::Groups(rq) => {
-                rq.enqueue_task(es, now, task, flags);
-                Resched::No
-            }
+            FairRq::Groups(rq) => rq.enqueue_task(es, now, task, flags),
         }
     }
 
@@ -125,10 +119,7 @@ impl FairRq {
                 Dequeued { off_rq: true, resched: Resched::No }
             }
             FairRq::Eevdf(rq) => rq.dequeue_task(es, now, task, flags),
-            FairRq::Groups(rq) => {
-                rq.dequeue_task(es, now, task, flags);
-                Dequeued { off_rq: true, resched: Resched::No }
-            }
+            FairRq::Groups(rq) => rq.dequeue_task(es, now, task, flags),
         }
     }
 
@@ -158,7 +149,7 @@ impl FairRq {
         match self {
             FairRq::Cfs(rq) => Resched::Now.when(rq.check_preempt_wakeup(es, now, task, flags, need_resched)).into(),
             FairRq::Eevdf(rq) => rq.wakeup_preempt(es, now, task, flags, need_resched),
-            FairRq::Groups(rq) => Resched::Now.when(rq.check_preempt_wakeup(es, now, task, flags, need_resched)).into(),
+            FairRq::Groups(rq) => rq.wakeup_preempt(es, now, task, flags, need_resched),
         }
     }
 
@@ -185,10 +176,7 @@ impl FairRq {
                 }
                 FairRq::Cfs(rq) => Resched::Now.when(rq.task_tick(es, now)),
                 FairRq::Eevdf(rq) => rq.task_tick(es, now),
-                FairRq::Groups(rq) => {
-                    let checks = !pending.hrtick_active || rq.double_tick();
-                    Resched::Now.when(rq.task_tick(es, now, checks))
-                }
+                FairRq::Groups(rq) => rq.tick(es, now, pending),
             }
     }
 
@@ -204,7 +192,7 @@ impl FairRq {
         match self {
             FairRq::Cfs(rq) => rq.hrtick(es),
             FairRq::Eevdf(rq) => rq.hrtick(es, irq_util),
-            FairRq::Groups(rq) => rq.hrtick(es),
+            FairRq::Groups(rq) => rq.hrtick(es, irq_util),
         }
     }
 
@@ -226,10 +214,7 @@ impl FairRq {
                 Resched::No
             }
             FairRq::Eevdf(rq) => rq.update_curr(es, now),
-            FairRq::Groups(rq) => {
-                rq.task_tick(es, now, false);
-                Resched::No
-            }
+            FairRq::Groups(rq) => rq.update_curr(es, now),
         }
     }
 
@@ -253,7 +238,7 @@ impl FairRq {
         match self {
             FairRq::Cfs(rq) => Resched::Now.when(rq.set_user_nice(es, now, task, nice, need_resched)).into(),
             FairRq::Eevdf(rq) => rq.set_user_nice(es, now, task, nice, need_resched),
-            FairRq::Groups(rq) => Resched::Now.when(rq.set_user_nice(es, now, task, nice, need_resched)).into(),
+            FairRq::Groups(rq) => rq.set_user_nice(es, now, task, nice, need_resched),
         }
     }
 
@@ -265,20 +250,16 @@ impl FairRq {
                 Resched::No
             }
             FairRq::Eevdf(rq) => rq.set_policy(es, now, task, policy),
-            FairRq::Groups(rq) => {
-                if policy != es[task].policy {
-                    rq.sched_change(es, now, task, |e| e.policy = policy);
-                }
-                Resched::No
-            }
+            FairRq::Groups(rq) => rq.set_policy(es, now, task, policy),
         }
     }
 
     /// Whether [`set_custom_slice`](Self::set_custom_slice) would change anything.
     pub fn changes_slice(&self, es: &Entities, task: TaskId, slice: u64) -> bool {
         match self {
-            FairRq::Cfs(_) | FairRq::Groups(_) => false,
+            FairRq::Cfs(_) => false,
             FairRq::Eevdf(rq) => rq.changes_slice(es, task, slice),
+            FairRq::Groups(rq) => rq.changes_slice(es, task, slice),
         }
     }
 
@@ -286,8 +267,9 @@ impl FairRq {
     /// ignore it.
     pub fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> Resched {
         match self {
-            FairRq::Cfs(_) | FairRq::Groups(_) => Resched::No,
+            FairRq::Cfs(_) => Resched::No,
             FairRq::Eevdf(rq) => rq.set_custom_slice(es, now, task, slice),
+            FairRq::Groups(rq) => rq.set_custom_slice(es, now, task, slice),
         }
     }
 

@@ -6,21 +6,22 @@
 //! sources, which the fields of [`CfsRules`] and [`EevdfRules`] name, and are compared with a second, slow
 //! implementation.
 //!
-//! A run queue is one CPU's `struct cfs_rq`: flat, or up to 6.1 with control groups
-//! ([`GroupedCfsRq`]). What it knows about a task is the task's [`Entity`]
-//! (`struct sched_entity`). The caller owns the entities of all tasks in one [`Entities`] and passes them to every
-//! operation; a run queue links the waiting ones into its tree and stores only task numbers. Migrating a task
-//! is therefore a dequeue from one queue and an enqueue on another, as in the kernel, and nothing is copied or
-//! allocated.
+//! A run queue is one CPU's `struct cfs_rq`: flat, or with control groups ([`GroupedRq`]). What it knows about a task
+//! is the task's [`Entity`] (`struct sched_entity`). The caller owns the entities of all tasks in one [`Entities`] and
+//! passes them to every operation; a run queue links the waiting ones into its tree and stores only task numbers.
+//! Migrating a task is therefore a dequeue from one queue and an enqueue on another, as in the kernel, and nothing is
+//! copied or allocated.
 //!
 //! # Where the kernel's functions are
 //!
 //! | file | kernel |
 //! |---|---|
 //! | `fair_rq` | the methods of `fair_sched_class`, for either class |
+//! | `task_group` | control groups: `for_each_sched_entity()`, `update_cfs_group()`, and [`GroupedRq`] |
 //! | `queue_state` | a queue in a state that was recorded |
 //! | `sched_entity` | `struct sched_entity` |
 //! | `load_weight` | `struct load_weight`, `sched_prio_to_weight[]`, `__calc_delta()`, `calc_delta_fair()` |
+//! | `cfs_bandwidth` | `cpu.max`: `account_cfs_rq_runtime()`, `throttle_cfs_rq()`, `distribute_cfs_runtime()` |
 //! | `tasks_timeline` | `cfs_rq->tasks_timeline`: the tree of the waiting tasks |
 //! | `enqueue_flags` | `ENQUEUE_*`, `DEQUEUE_*` |
 //! | `resched_curr` | `resched_curr()`, `resched_curr_lazy()`, `hrtick_start()` |
@@ -43,10 +44,11 @@
 //! **Delayed tasks** that are picked leave the queue: at a schedule ([`Switch::reaped`]), and since 7.2 also when a
 //! task that joins is compared with the running one ([`Preempted::reaped`]). The caller's own counts have to follow.
 //!
-//! Not modelled: cgroups of EEVDF, bandwidth control, core scheduling, the deadline server, proxy execution and
+//! Not modelled: core scheduling, the deadline server, proxy execution and
 //! `yield_to_task_fair()`. The hrtick's timer is the caller's: [`FairRq::hrtick`] returns when it expires.
 
 pub mod cfs;
+mod cfs_bandwidth;
 pub mod eevdf;
 mod enqueue_flags;
 mod fair_rq;
@@ -55,10 +57,15 @@ mod queue_state;
 mod resched_curr;
 mod rules;
 mod sched_entity;
+mod task_group;
 mod tasks_timeline;
 
-pub use cfs::{CfsParams, CfsRq, CfsRules, GroupedCfsRq, TaskGroup};
-pub use eevdf::{EevdfParams, EevdfRq, EevdfRules, IN_TASK, LagLimit, WakeupPreempt};
+pub use cfs::{CfsParams, CfsRq, CfsRules, GroupedCfsRq};
+pub use cfs_bandwidth::{
+    Asks, Bandwidth, BandwidthStats, CFS_BANDWIDTH_SLICE, CfsBandwidth, Cpus, Quota, TimerStart, cfsb_csd_unthrottle,
+    sched_cfs_period_timer, sched_cfs_slack_timer,
+};
+pub use eevdf::{EevdfParams, EevdfRq, EevdfRules, FlatEevdfRq, GroupedEevdfRq, IN_TASK, LagLimit, WakeupPreempt};
 pub use enqueue_flags::{DequeueFlags, Dequeued, EnqueueFlags};
 pub use fair_rq::FairRq;
 pub use load_weight::{LoadWeight, Policy};
@@ -66,6 +73,7 @@ pub use queue_state::QueueState;
 pub use resched_curr::{Hrtick, Preempted, Prev, Resched, Switch, Tick};
 pub use rules::{FairRules, NoTunable};
 pub use sched_entity::{Entities, Entity, TaskId};
+pub use task_group::{Clocks, GroupParams, GroupedRq, Hierarchy, TaskGroup, TgShared};
 
 /// Whether virtual time `a` is before `b`: the `(s64)(a - b) < 0` of `entity_before()` and `min_vruntime()`, in all
 /// versions.

@@ -63,6 +63,13 @@ pub struct Entity {
     pub group: u32,
     /// The group that it stands for; 0 for a task (`se->my_q`).
     pub(super) my_q: u32,
+    /// As `load_rest`, of `h_load`.
+    pub(super) h_load_rest: i16,
+    /// The task is to leave its queue when it returns to user space, as its group's quota is used up
+    /// (`sched_throttle_work`, 6.18).
+    pub throttle_work: bool,
+    /// It has left, and waits for run time (`p->throttled`, 6.18).
+    pub throttled: bool,
 }
 
 const _: () = assert!(std::mem::offset_of!(Entity, slice) == 64 && std::mem::offset_of!(Entity, load) == 8);
@@ -97,6 +104,9 @@ impl Entity {
             node: Node::default(),
             group: 0,
             my_q: 0,
+            h_load_rest: 0,
+            throttle_work: false,
+            throttled: false,
         }
     }
 
@@ -111,6 +121,26 @@ impl Entity {
         let scaled = (weight >> 10).max(2);
         self.load = LoadWeight::sum(scaled);
         self.load_rest = (weight as i64 - (scaled << 10) as i64) as i16;
+    }
+
+    /// The weight that an EEVDF queue uses, with its full resolution.
+    #[inline]
+    pub fn full_h_weight(&self) -> u64 {
+        ((u64::from(self.h_load.weight) << 10) as i64 + i64::from(self.h_load_rest)) as u64
+    }
+
+    /// Sets the weight that an EEVDF queue uses, at least 2, by its full resolution.
+    pub(super) fn set_full_h_weight(&mut self, weight: u64) {
+        let scaled = (weight >> 10).max(2);
+        self.h_load = LoadWeight::sum(scaled);
+        self.h_load_rest = (weight as i64 - (scaled << 10) as i64) as i16;
+    }
+
+    /// `calc_delta_fair()` of an EEVDF queue with groups.
+    #[inline]
+    pub(super) fn h_calc_delta_fair(&self, delta: u64) -> u64 {
+        let (rest, load) = (self.h_load_rest, self.h_load);
+        if rest == 0 { calc_delta_fair(delta, load) } else { calc_delta(delta, NICE_0_LOAD, load) }
     }
 
     /// `calc_delta_fair()`. A group's weight that is that of nice 0 but for the last bits is not taken for it.

@@ -48,6 +48,7 @@ mod support;
 mod vectors_balance;
 mod vectors_deadline;
 mod vectors_energy;
+mod vectors_group_queues;
 mod vectors_pelt;
 mod vectors_runqueue;
 mod vectors_sched_cache;

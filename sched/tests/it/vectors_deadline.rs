@@ -1,5 +1,5 @@
-//! Deadline tasks, fair servers and what is left of a CPU, step by step, against the kernel's own functions: every row is
-//! equal.
+//! Deadline tasks, fair servers and what is left of a CPU, step by step, against the kernel's own functions: every row
+//! is equal.
 
 use crate::support::ablation::Ablation;
 use crate::support::vectors::{VectorRow, own_rows};

@@ -2,7 +2,7 @@
 
 use crate::support::vectors::{VectorRow, own_rows};
 use wakelab_sched::pelt::{
-    Above, CfsRqPelt, GroupPelt, PeltRules, Propagate, SchedAvg, calc_group_shares, group_h_load, task_h_load,
+    Above, CfsRqPelt, GroupPelt, PeltRules, Propagate, SchedAvg, TgLoad, calc_group_shares, group_h_load, task_h_load,
 };
 
 /// `scale_load_down()`.
@@ -67,10 +67,10 @@ fn a_group_s_load_is_brought_up_to_date_when_it_changed_by_more_than_a_64th() {
         let mut group = GroupPelt::new(PeltRules::V6_1);
         group.cfs_rq.avg.load_avg = row.get("load_avg");
         group.tg_load_avg_contrib = row.get("contrib");
-        let mut tg_load_avg = row.get("tg_load_avg");
-        group.update_tg_load_avg(&mut tg_load_avg);
+        let mut tg = TgLoad { load_avg: row.get("tg_load_avg"), runnable_avg: 0 };
+        group.update_tg_load_avg(&mut tg, None, false);
         let expected = (row.get("contrib_after"), row.get("tg_load_avg_after"));
-        assert_eq!((group.tg_load_avg_contrib, tg_load_avg), expected, "{row}");
+        assert_eq!((group.tg_load_avg_contrib, tg.load_avg), expected, "{row}");
     }
 }
 

@@ -141,6 +141,7 @@ impl<'m> System<'m> {
         let Some(khz) = ask(state, &seen) else { return };
         if state.target.replace(khz).is_none() {
             pm.requests.push(n);
+            self.requests = true;
         }
     }
 }
@@ -173,12 +174,18 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// Sets events for the frequencies that governors have asked for.
+    /// Sets the events that have been asked for: frequencies by governors, and timers by groups' bandwidth.
     #[inline]
-    pub fn pm_requests(&mut self) {
-        if self.sys.pm.as_ref().is_some_and(|pm| !pm.requests.is_empty()) {
-            self.pm_take_requests();
+    pub fn take_requests(&mut self) {
+        if self.sys.requests {
+            self.take_all_requests();
         }
+    }
+
+    fn take_all_requests(&mut self) {
+        self.sys.requests = false;
+        self.pm_take_requests();
+        self.start_cfs_bandwidth_timers();
     }
 
     fn pm_take_requests(&mut self) {

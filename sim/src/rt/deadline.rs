@@ -205,7 +205,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let what = if !all && bw.is_some() {
             "it may not use all CPUs (EPERM)".to_owned()
         } else if rt.dl_bw.overflows(capacity, if is_dl { old } else { 0 }, new) {
-            let pct = |bw: u64| format!("{}%", bw * 100 >> 20);
+            let pct = |bw: u64| format!("{}%", (bw * 100) >> 20);
             let limit = bw.map_or(0, |bw| (bw * capacity) >> 10);
             format!(
                 "it asks for {} of a CPU, and of {} that deadline tasks may have of all CPUs, {} are taken (EBUSY); \
@@ -219,7 +219,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             rt.dl_bw.total = total - old + new;
             return true;
         };
-        let name = self.task_name(task);
+        let name = self.sys.task_name(task);
         self.failed = Some(SimError::Workload(format!("task {name} cannot become one of SCHED_DEADLINE: {what}")));
         false
     }

@@ -1,5 +1,6 @@
-//! Realtime and deadline tasks: what `struct rq` has beside the fair run queue; and what else leaves the fair class less
-//! of a CPU. Only runs with something of it have it, so that the others read one `None` where a class is asked for.
+//! Realtime and deadline tasks: what `struct rq` has beside the fair run queue; and what else leaves the fair class
+//! less of a CPU. Only runs with something of it have it, so that the others read one `None` where a class is asked
+//! for.
 //!
 //! | file | kernel functions |
 //! |---|---|

@@ -13,7 +13,7 @@ use wakelab_workload::Realtime;
 impl<S: Sink> Sim<'_, '_, S> {
     /// The run cannot go on because of what a task asks for. Always true: the CPU does not go on with the task.
     pub fn fails(&mut self, id: TaskId, what: &str) -> bool {
-        let name = self.task_name(id);
+        let name = self.sys.task_name(id);
         self.failed = Some(SimError::Workload(format!("task {name} {what}")));
         true
     }

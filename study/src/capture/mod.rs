@@ -78,8 +78,8 @@ pub struct CapturedGroup {
 pub struct Captured {
     /// The workload as a file of docs/workloads.md.
     pub toml: String,
-    /// The same as a file of rt-app, for a model: see docs/rt-app.md. `None` for the recorded steps, whose sleeps end
-    /// at times that rt-app has no word for, and where tasks fork and wait for their children in every round.
+    /// The same as a file of rt-app, for a model: see docs/your-workload.md. `None` for the recorded steps, whose
+    /// sleeps end at times that rt-app has no word for, and if tasks fork and wait for their children in every round.
     pub rt_app: Option<String>,
     /// The load that stands for what was recorded.
     pub load: u32,

@@ -1,4 +1,4 @@
-//! A captured workload as rt-app's JSON: docs/rt-app.md has what of it is read.
+//! A captured workload as rt-app's JSON: docs/your-workload.md has what of it is read.
 //!
 //! Amounts of work are their means in us, at least 1, and a wake-up is `resume`, a wait `suspend`. rt-app remembers no
 //! `resume` for which nobody waits, so that tasks may wait longer than in our own format, where messages are counted.

@@ -137,6 +137,7 @@ pub fn experiment(
         with: with.clone(),
         base_only: false,
         repeats: 1,
+        until: None,
         seed: 1,
         settle_ns: times.settle_ns,
         time_ns: times.time_ns,

@@ -1,7 +1,6 @@
 //! The assumed numbers of an experiment, which no source gives.
 
 use super::{Assumed, Experiment};
-use crate::experiment::acts_without_flips;
 use wakelab_machine::{Amount, BusyPower, Machine, Origin, Unit};
 
 /// Returns the assumed numbers of the machine, including its background work, and of every workload, each once.
@@ -25,7 +24,7 @@ pub(super) fn assumed(experiment: &Experiment) -> Vec<Assumed> {
         }
     }
     all.extend(of_noise(&experiment.machine));
-    if [&experiment.base, &experiment.with].into_iter().any(|side| acts_without_flips(side).is_some()) {
+    if [&experiment.base, &experiment.with].into_iter().any(|side| side.acts_without_flips().is_some()) {
         all.extend(of_daemons(&experiment.machine));
     }
     if experiment.base.pm.is_some() || experiment.with.pm.is_some() {

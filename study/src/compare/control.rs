@@ -50,8 +50,6 @@ pub fn control(
     progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Result<Control, RunFailed> {
-    let repeats = experiment.repeats;
-    let per_row = repeats as usize;
     let same =
         Experiment { with: experiment.base.clone(), published: Published::none(), regret: false, ..experiment.clone() };
     // An interrupted comparison lacks rows.
@@ -60,20 +58,24 @@ pub fn control(
         .iter()
         .filter_map(|row| same.cases.iter().find(|case| row.is_of(&case.workload)).map(|case| (case, row)))
         .collect();
-    let count = cases.len() * per_row;
-    let runs = jobs::run_all(count, jobs, stop, |n, finished: &FinishedJobs| {
-        let (case, repeat) = (cases[n / per_row].0, (n % per_row) as u32);
-        let run = run::run(runner, &same, case, false, repeats + repeat, stop);
+    // A row that was repeated until its interval was narrow has a number of its own.
+    let repeats: Vec<(usize, u32)> =
+        (0..).zip(&cases).flat_map(|(at, (_, row))| (0..row.base.n as u32).map(move |repeat| (at, repeat))).collect();
+    let runs = jobs::run_all(repeats.len(), jobs, stop, |n, finished: &FinishedJobs| {
+        let (at, repeat) = repeats[n];
+        let (case, row) = cases[at];
+        let run = run::run(runner, &same, case, false, row.base.n as u32 + repeat, stop);
         if let Ok(Some((id, _))) = &run {
-            progress.run(finished.next(), count, id);
+            progress.run(finished.next(), repeats.len(), id);
         }
         run.map(|done| done.map(|(_, stats)| stats))
     })?;
+    let mut runs = runs.into_iter();
     let rows: Vec<ControlRow> = cases
         .iter()
-        .zip(runs.chunks(per_row))
-        .filter_map(|((case, row), runs)| {
-            let other = runs.iter().cloned().collect::<Option<Vec<_>>>()?;
+        .filter_map(|(case, row)| {
+            let other: Vec<_> = runs.by_ref().take(row.base.n).collect();
+            let other = other.into_iter().collect::<Option<Vec<_>>>()?;
             Some(ControlRow::of(result::row(&same, case, row.base.runs.clone(), other)))
         })
         .collect();

@@ -1,23 +1,26 @@
-//! Two feature sets compared on a simulated machine.
+//! Feature sets compared on simulated machines.
 //!
 //! [`compare()`] runs every case of an [`Experiment`] on both sides, as often as it is repeated, and returns a
-//! [`Comparison`]. The result depends only on the experiment, not on the number of runs at a time or their order.
+//! [`Comparison`]. [`compare_matrix()`] does so for any number of machines, kernels and variants. The result depends
+//! only on the experiment, not on the number of runs at a time or their order.
 
 pub(crate) mod assumed;
 mod control;
 mod experiment;
 mod jobs;
+mod matrix;
 mod power;
 mod recording;
 mod result;
 mod run;
 mod search;
 mod sides;
-mod variant;
+mod until;
 
 pub use crate::published::{Published, PublishedError};
 pub use control::{Control, ControlRow, control};
-pub use experiment::{Case, Experiment, run_seed};
+pub use experiment::{Case, Experiment};
+pub use matrix::{Matrix, MatrixComparison, MatrixPlan, compare_matrix};
 pub use power::{KindSummary, PowerDifference, PowerSummary};
 pub use recording::Recording;
 pub(crate) use recording::run_info;
@@ -30,7 +33,8 @@ pub use search::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
     StatesSummary, WakeupSummary, other_state_ns,
 };
-pub use variant::{PowerSideError, Variant, VariantError};
+pub use until::{Until, half_width_pct};
+pub use wakelab_sim::{PowerSideError, Variant, VariantError, run_seed};
 
 use jobs::FinishedJobs;
 use std::sync::atomic::AtomicBool;
@@ -46,7 +50,8 @@ impl RunProgress for () {
     fn run(&self, _: usize, _: usize, _: &RunId) {}
 }
 
-/// Runs every case of an experiment on both sides with `runner`, `jobs` runs at a time (0: as many as there are cores).
+/// Runs every case of an experiment on both sides with `runner`, `jobs` runs at a time (0: as many as there are cores),
+/// as often as it is repeated, or until its intervals are narrow enough.
 ///
 /// Once `stop` is set, runs end early and are discarded. The comparison then has the rows all of whose runs were done,
 /// and [`Comparison::complete`] is false.
@@ -60,7 +65,11 @@ pub fn compare(
     progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Result<Comparison, RunFailed> {
-    let mut found = compare_all(runner, std::slice::from_ref(experiment), jobs, progress, stop)?;
+    let mut found = if experiment.until.is_some() {
+        compare_matrix(runner, &Matrix::of_two_sides(experiment.clone()), jobs, progress, stop)?.comparisons
+    } else {
+        compare_all(runner, std::slice::from_ref(experiment), jobs, progress, stop)?
+    };
     Ok(found.pop().expect("one experiment gives one comparison"))
 }
 
@@ -150,6 +159,11 @@ fn comparison(experiment: &Experiment, outcomes: Vec<Option<RunStats>>) -> Compa
             rows.push(result::row(experiment, case, base, with));
         }
     }
+    comparison_of(experiment, rows)
+}
+
+/// The comparison of an experiment with these rows.
+fn comparison_of(experiment: &Experiment, rows: Vec<CompareRow>) -> Comparison {
     Comparison {
         kind: Kind::Simulated,
         experiment: experiment.info(),

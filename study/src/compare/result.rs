@@ -1,15 +1,12 @@
 //! The result of a comparison: plain data for tables and JSON.
 
-use super::{Case, Experiment, PowerSummary, RegretSummary, SearchSummary, Variant};
+use super::{Case, Experiment, PowerSummary, RegretSummary, SearchSummary, Until, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use serde::Serialize;
 use std::path::PathBuf;
 use wakelab_machine::Machine;
 use wakelab_measure::{Latency, RunStats};
-use wakelab_workload::{
-    FRAME_MAX, FRAME_MEAN, LATENCY_50PCT, LATENCY_90PCT, LATENCY_99_9PCT, LATENCY_99PCT, LATENCY_MAX, LATENCY_MEAN,
-    MISSED_16MS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, TIME, Workload,
-};
+use wakelab_workload::Workload;
 
 /// The origin of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -42,8 +39,11 @@ pub struct ExperimentInfo {
     pub workloads: Vec<String>,
     /// The seed from which the seeds of the runs are derived.
     pub seed: u64,
-    /// The number of runs of each case on each side, 1 or more.
+    /// The number of runs of each case on each side, 1 or more; with `until`, the fewest.
     pub repeats: u32,
+    /// How exact the intervals were to be; `None` for a fixed number of repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// The simulated time before measuring begins, ns.
     pub settle_ns: u64,
     /// The measured time, ns. A run takes `settle_ns + time_ns`.
@@ -232,27 +232,6 @@ pub struct SearchRates {
     pub success_rate_pct: f64,
 }
 
-/// Returns the metric of a run in its own unit. [`super::run::run`] has made sure that the run measured something.
-fn metric(workload: &Workload, run: &RunStats) -> f64 {
-    match (workload.metric.as_str(), run.span_ns) {
-        (TIME, Some(span)) => span as f64 / 1e9,
-        (LATENCY_50PCT, _) => run.latency.p50 as f64 / 1e3,
-        (LATENCY_90PCT, _) => run.latency.p90 as f64 / 1e3,
-        (LATENCY_99PCT, _) => run.latency.p99 as f64 / 1e3,
-        (LATENCY_99_9PCT, _) => run.latency.p999 as f64 / 1e3,
-        (LATENCY_MAX, _) => run.latency.max as f64 / 1e3,
-        (RATE_20PCT, _) => run.rates.p20,
-        (RATE_50PCT, _) => run.rates.p50,
-        (RATE_90PCT, _) => run.rates.p90,
-        (RATE_MAX, _) => run.rates.max,
-        (LATENCY_MEAN, _) => run.latency.mean / 1e3,
-        (FRAME_MEAN, _) => run.latency.mean / 1e6,
-        (FRAME_MAX, _) => run.latency.max as f64 / 1e6,
-        (MISSED_16MS, _) => 100.0 * run.latency.missed_16ms as f64 / run.done as f64,
-        _ => run.done as f64 * 1e9 / run.measured_ns as f64,
-    }
-}
-
 impl CompareRow {
     /// Whether this is the row of a workload at its load.
     pub(super) fn is_of(&self, workload: &Workload) -> bool {
@@ -294,7 +273,7 @@ pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, wit
 }
 
 fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
-    let values: Vec<f64> = runs.iter().map(|run| metric(workload, run)).collect();
+    let values: Vec<f64> = runs.iter().map(|run| run.metric(&workload.metric)).collect();
     let over_runs = |number: fn(&RunStats) -> f64| mean(&runs.iter().map(number).collect::<Vec<_>>());
     let busy: Vec<f64> = runs.iter().filter_map(|run| run.busy_ns_per_wakeup).collect();
     let utils: Vec<f64> = runs.iter().filter_map(|run| run.llc_util).collect();

@@ -190,8 +190,8 @@ pub(super) fn run(
     let variant = if with { &experiment.with } else { &experiment.base };
     let id = RunId {
         machine: variant.machine.as_deref().unwrap_or(&experiment.machine).name.clone(),
-        kernel: experiment.kernel.name,
-        variant: variant.label.clone(),
+        kernel: variant.kernel.name,
+        variant: variant.switches.to_string(),
         workload: case.name.clone(),
         load: case.workload.load.clone(),
         with,
@@ -240,6 +240,12 @@ fn setup<'a>(experiment: &'a Experiment, case: &'a Case, variant: &'a Variant, s
         pm: variant.pm.map(|side| PmSide { measured_from: settle, ..side }),
     };
     (setup, settle)
+}
+
+/// The setup of a run of a case on one side, and when measuring begins, ns.
+pub(super) fn setup_of<'a>(experiment: &'a Experiment, case: &'a Case, with: bool, repeat: u32) -> (Setup<'a>, u64) {
+    let variant = if with { &experiment.with } else { &experiment.base };
+    setup(experiment, case, variant, run_seed(experiment.seed, &case.workload.load, repeat))
 }
 
 /// The setups of all runs of an experiment, each with when measuring begins, ns.

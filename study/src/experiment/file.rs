@@ -1,15 +1,22 @@
 //! Reads experiment files.
 
-use super::{Given, Place, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
+use super::matrix::{BASE, kernels};
+use super::side::check_name;
+use super::{Given, MatrixSpec, NamedSide, Place, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
+use crate::compare::Until;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use wakelab_input::{Document, InputError, Table};
+use wakelab_input::{Document, InputError, Table, Value, did_you_mean, shortened};
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 17] = [
     "name",
     "machine",
+    "machines",
     "kernel",
+    "kernels",
     "repeats",
+    "until",
+    "max_repeats",
     "seed",
     "time",
     "settle",
@@ -25,7 +32,25 @@ const KEYS: [&str; 13] = [
 const NUMBER_MAX: u64 = i64::MAX as u64;
 
 impl Spec {
-    /// Reads an experiment file; see docs/experiments.md.
+    /// Reads an experiment file of two sides; see docs/compare.md.
+    ///
+    /// # Errors
+    /// Fails as [`MatrixSpec::read`] does, or if there are more than two sides.
+    pub fn read(path: &Path) -> Result<Self, SpecError> {
+        MatrixSpec::read(path)?.into_two_sides()
+    }
+
+    /// Reads the text of an experiment file of two sides at `path`.
+    ///
+    /// # Errors
+    /// Fails as [`MatrixSpec::parse`] does, or if there are more than two sides.
+    pub fn parse(path: &Path, toml: &str) -> Result<Self, SpecError> {
+        MatrixSpec::parse(path, toml)?.into_two_sides()
+    }
+}
+
+impl MatrixSpec {
+    /// Reads an experiment file; see docs/compare.md.
     ///
     /// # Errors
     /// Fails if the file cannot be read or is no TOML, lacks a key or has an unknown one, or if a value is out of
@@ -36,7 +61,7 @@ impl Spec {
             let error = SpecError { place: place(), what: e.to_string(), hint: None };
             error.with_hint("an experiment is a TOML file, such as experiments/quickstart.toml")
         })?;
-        Spec::parse(path, &text)
+        MatrixSpec::parse(path, &text)
     }
 
     /// Reads the text of an experiment file at `path`.
@@ -48,35 +73,119 @@ impl Spec {
         let top = document.root(&KEYS)?;
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = text(&top, "name")?.map(|name| name.value).or(stem).unwrap_or_default();
-        let machine = need_text(&top, "machine", "\"intel-1s56c112t\"")?;
-        let kernel = need_text(&top, "kernel", "\"v5.19-rc1\"")?;
+        let machines = one_or_more(&top, "machine", "machines", "\"intel-1s56c112t\"")?
+            .ok_or_else(|| missing(&top, "machine", "\"intel-1s56c112t\""))?;
+        let of_file = one_or_more(&top, "kernel", "kernels", "\"v5.19-rc1\"")?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         let workloads = workloads(&top, &folder)?;
-        let variants = top
-            .table("variants", &["base", "with"])?
-            .ok_or_else(|| missing(&top, "variants", "{ base = \"SIS_PROP\", with = \"SIS_UTIL\" }"))?;
-        let base = need_text(&variants, "base", "\"SIS_PROP\"")?;
-        let with = need_text(&variants, "with", "\"SIS_UTIL\"")?;
-        let mut spec = Spec::with_defaults(name, (machine, kernel), workloads, (base, with));
-        numbers(&mut spec, &top)?;
-        spec.pinned = text(&top, "pinned")?;
-        spec.lenient = top.flag("lenient")?.unwrap_or(false);
-        spec.folder = folder;
+        let (base, variants) = sides(&top)?;
+        let kernels = match of_file {
+            Some(of_file) => kernels(of_file, &base, &variants)?,
+            None => kernels(Vec::new(), &base, &variants).map_err(|_| missing(&top, "kernel", "\"v5.19-rc1\""))?,
+        };
+        let names = (machines[0].clone(), kernels[0].clone());
+        let mut common = Spec::with_defaults(name, names, workloads, (base, variants[0].switches.clone()));
+        numbers(&mut common, &top)?;
+        common.pinned = text(&top, "pinned")?;
+        common.lenient = top.flag("lenient")?.unwrap_or(false);
+        common.folder = folder;
         if let Some(published) = top.table("published", &["results", "search"])? {
             let file = |name| {
                 let file = text(&published, name)?;
                 Ok::<_, SpecError>(file.map(|file| Given { value: PathBuf::from(file.value), place: file.place }))
             };
-            spec.results = file("results")?;
-            spec.search = file("search")?;
+            common.results = file("results")?;
+            common.search = file("search")?;
         }
-        Ok(spec)
+        Ok(MatrixSpec { common, machines, kernels, base_name: BASE.to_owned(), variants })
     }
+
+    /// Returns the two sides.
+    ///
+    /// # Errors
+    /// Fails if there are more.
+    pub fn into_two_sides(self) -> Result<Spec, SpecError> {
+        if self.two_sides().is_some() {
+            return Ok(self.common);
+        }
+        let (first, what) = match (&self.machines[..], &self.kernels[..]) {
+            ([_, second, ..], _) => (&second.place, "machines"),
+            (_, [_, second, ..]) => (&second.place, "kernels"),
+            _ => (&self.variants[1].switches.place, "variants beside the base"),
+        };
+        let what = format!("expected one machine, one kernel and two variants, and there are several {what}");
+        Err(SpecError { place: first.clone(), what, hint: None })
+    }
+}
+
+/// Returns the values of a key of one value, or of its plural; `None` if neither is there.
+fn one_or_more(
+    top: &Table<'_>,
+    one: &str,
+    several: &str,
+    example: &str,
+) -> Result<Option<Vec<Given<String>>>, SpecError> {
+    let given = text(top, one)?;
+    if top.get(several).is_none() {
+        return Ok(given.map(|given| vec![given]));
+    }
+    if given.is_some() {
+        return Err(top.wrong(several, format!("{one} and {several}; expected one of them")).into());
+    }
+    let expected = format!("a list of one or more names such as [{example}]");
+    let named = |value: &Value<'_>| match value.get_ref().as_str() {
+        Some(text) => {
+            let place = SpecError::from(top.wrong_at(several, value.span().start, "")).place;
+            Ok(Given { value: text.to_owned(), place })
+        }
+        None => Err(top.unexpected_at(several, value, "a name in quotes").into()),
+    };
+    top.elements(several, &expected)?.into_iter().map(named).collect::<Result<_, SpecError>>().map(Some)
+}
+
+/// Returns the base and the variants that are compared with it, in the order of the file.
+fn sides(top: &Table<'_>) -> Result<(Given<String>, Vec<NamedSide>), SpecError> {
+    let example = "{ base = \"SIS_PROP\", with = \"SIS_UTIL\" }";
+    let variants = top
+        .map("variants", &format!("a table of sides, as in {example}"))?
+        .ok_or_else(|| missing(top, "variants", example))?;
+    let mut names: Vec<(usize, &str)> = variants.entries().map(|(name, value)| (value.span().start, name)).collect();
+    names.sort_unstable();
+    if names.iter().all(|&(_, name)| name != BASE) {
+        let like = names.iter().find(|(_, name)| did_you_mean(name, [BASE]).is_some());
+        let error = missing(&variants, BASE, "\"SIS_PROP\"");
+        return Err(match like {
+            Some((_, name)) => error.with_hint(format!("is `{}` meant to be it?", shortened(name))),
+            None => error.with_hint("it is the side that the others are compared with; \"\" for the kernel as it is"),
+        });
+    }
+    let mut others = Vec::new();
+    for (_, name) in names.into_iter().filter(|&(_, name)| name != BASE) {
+        check_name(name).map_err(|what| variants.error(what))?;
+        others.push(NamedSide { name: name.to_owned(), switches: need_text(&variants, name, "\"SIS_UTIL\"")? });
+    }
+    if others.is_empty() {
+        return Err(missing(&variants, "with", "\"SIS_UTIL\""));
+    }
+    Ok((need_text(&variants, BASE, "\"SIS_PROP\"")?, others))
 }
 
 fn numbers(spec: &mut Spec, top: &Table<'_>) -> Result<(), SpecError> {
     if let Some(Given { value, place }) = number(top, "repeats", &(1..=u64::from(REPEATS_MAX)))? {
         spec.repeats = Given { value: value as u32, place };
+    }
+    let most = number(top, "max_repeats", &(2..=u64::from(REPEATS_MAX)))?;
+    match text(top, "until")? {
+        Some(Given { value, place }) => {
+            let half_width_pct = Until::parse_half_width(&value).map_err(|what| top.wrong("until", what))?;
+            let most = most.map_or(Until::MOST, |most| most.value as u32);
+            spec.until = Some(Given { value: Until { half_width_pct, most }, place });
+        }
+        None if most.is_some() => {
+            let what = "nothing reads it without `until`, which says how exact the intervals are to be";
+            return Err(top.wrong("max_repeats", what).into());
+        }
+        None => {}
     }
     if let Some(seed) = number(top, "seed", &(0..=NUMBER_MAX))? {
         spec.seed = seed.value;

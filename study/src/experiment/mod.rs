@@ -1,15 +1,18 @@
 //! Experiments: files (`experiments/*.toml`) and command lines that describe what is compared.
 //!
 //! A [`Spec`] holds names, each with the place where it was given. [`Spec::resolve`] looks them up, so that the error
-//! about an unknown machine has the line or the flag that named it.
+//! about an unknown machine has the line or the flag that named it. A [`MatrixSpec`] has any number of machines,
+//! kernels and variants, and makes a `Spec` of each two sides that are compared.
 
 mod catalogue;
 mod file;
+mod matrix;
 mod pinned;
 mod resolve;
+mod side;
 mod spec;
 
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
-pub(crate) use resolve::{FLIPS_GONE_NS, acts_without_flips};
+pub use matrix::{Flags, MatrixSpec, NamedSide};
 pub(crate) use spec::found_from;
-pub use spec::{Given, Place, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
+pub use spec::{Given, Place, REPEATS, REPEATS_MAX, Spec, SpecError, WorkloadSpec};

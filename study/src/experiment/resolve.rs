@@ -1,15 +1,16 @@
 //! Looks up the names of an experiment.
 
 use super::pinned::pinned_cpus;
+use super::side::SideText;
 use super::spec::found_from;
 use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecError, WorkloadSpec};
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use wakelab_kernel::{Feature, Preset, Switches};
+use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sched::energy::NoEas;
-use wakelab_sim::{Mechanisms, SimError};
+use wakelab_sim::{FLIPS_GONE_NS, Mechanisms, SimError};
 
 impl Spec {
     /// Returns the experiment with the machines and workloads that come with the program or are in files.
@@ -28,7 +29,7 @@ impl Spec {
     pub fn resolve_from(&self, catalogue: &dyn Catalogue) -> Result<Experiment, SpecError> {
         let machine = catalogue.machine(&self.found(&self.machine.value)).map_err(|e| told(&self.machine, &e))?;
         let kernel = Preset::get(&self.kernel.value).map_err(|e| self.kernel.error(e.to_string()))?;
-        wakelab_sim::check(&machine, kernel).map_err(|e| self.not_simulated(&machine, e))?;
+        wakelab_sim::check(&machine, kernel).map_err(|e| self.not_simulated(&machine, &self.kernel, e))?;
         let pinned = self.pinned.as_ref().map(|pinned| {
             let cpus = pinned_cpus(&pinned.value, &machine.topology);
             let hint = "name CPUs (0-31) or NUMA nodes (node 0) of the machine";
@@ -55,6 +56,10 @@ impl Spec {
             }
         }
         self.no_case_twice(&cases)?;
+        if let Some(until) = self.until.as_ref().filter(|until| until.value.most < self.repeats.value) {
+            let what = format!("at most {} repeats, of at least {}", until.value.most, self.repeats.value);
+            return Err(until.error(what).with_hint("the most repeats are at least as many as are made first"));
+        }
         let mut published = Published::none();
         if let Some(file) = &self.results {
             published
@@ -70,10 +75,11 @@ impl Spec {
             published.leave_out(folder);
         }
         warnings.extend(published.misfits(cases.iter().map(|case| &case.workload)));
-        let (base, with) = (variant(&machine, kernel, &self.base)?, variant(&machine, kernel, &self.with)?);
+        let base = self.side(&machine, kernel, &self.base, &mut warnings)?;
+        let with = self.side(&machine, kernel, &self.with, &mut warnings)?;
         for (side, given) in [(&base, &self.base), (&with, &self.with)] {
             if let Some(pm) = side.pm {
-                wakelab_sim::check_power(&machine, kernel, pm).map_err(|e| given.error(e.to_string()))?;
+                wakelab_sim::check_power(&machine, &side.kernel, pm).map_err(|e| given.error(e.to_string()))?;
             }
         }
         if !machine.energy_model().is_empty() {
@@ -85,7 +91,7 @@ impl Spec {
                 }
             }
         }
-        if let Some(feature) = acts_without_flips(&base).or_else(|| acts_without_flips(&with))
+        if let Some(feature) = base.acts_without_flips().or_else(|| with.acts_without_flips())
             && self.settle_ns.value < FLIPS_GONE_NS
         {
             warnings.push(format!(
@@ -94,7 +100,7 @@ impl Spec {
                 self.settle_ns.place
             ));
         }
-        let does = |side: &Variant| (side.features, side.kernel.tunables, side.pm);
+        let does = |side: &Variant| (side.kernel.name, side.features, side.kernel.tunables, side.pm);
         if does(&base) == does(&with) && base.kernel.task_clamps == with.kernel.task_clamps {
             warnings.push(format!(
                 "{}: features and tunables are those of the base side, so that both do the same and every difference \
@@ -112,6 +118,7 @@ impl Spec {
             with,
             base_only: false,
             repeats: self.repeats.value,
+            until: self.until.as_ref().map(|until| until.value),
             seed: self.seed,
             settle_ns: self.settle_ns.value,
             time_ns: self.time_ns.value,
@@ -124,8 +131,43 @@ impl Spec {
         })
     }
 
-    /// Returns an error at the name that is wrong, with the kernels that can be simulated on the machine as the hint.
-    fn not_simulated(&self, machine: &Machine, error: SimError) -> SpecError {
+    /// Returns a side, on the kernel that it names itself or on `kernel`. Adds what the user should know of that name
+    /// to `warnings`.
+    fn side(
+        &self,
+        machine: &Machine,
+        kernel: &'static Preset,
+        given: &Given<String>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Variant, SpecError> {
+        let hint = |kernel: &Preset| format!("wakelab kernel show {} lists its features", kernel.name);
+        let text = SideText::parse(&given.value).map_err(|what| given.error(what).with_hint(hint(kernel)))?;
+        let own = text.kernel.as_ref().map(|name| {
+            let own = Preset::get(name).map_err(|e| given.error(e.to_string()))?;
+            wakelab_sim::check(machine, own).map_err(|e| self.not_simulated(machine, given, e))?;
+            let note = own.stands_for(name).filter(|note| !warnings.contains(note));
+            warnings.extend(note);
+            Ok::<_, SpecError>(own)
+        });
+        let own = own.transpose()?;
+        let kernel = own.unwrap_or(kernel);
+        let mut side = Variant::on(machine, kernel, &text.switches).map_err(|e| {
+            let hint = match e {
+                VariantError::Power(_) => "docs/pm.md lists what a side asks of power management".to_owned(),
+                _ => hint(kernel),
+            };
+            given.error(e.to_string()).with_hint(hint)
+        })?;
+        if let Some(own) = own {
+            let separator = if side.label.is_empty() { "" } else { "," };
+            side.label = format!("kernel={}{separator}{}", own.name, side.label);
+        }
+        Ok(side)
+    }
+
+    /// Returns an error at the name that is wrong, that of the kernel being `kernel`, with the kernels that can be
+    /// simulated on the machine as the hint.
+    fn not_simulated(&self, machine: &Machine, kernel: &Given<String>, error: SimError) -> SpecError {
         let simulated = Preset::all().iter().filter(|kernel| wakelab_sim::check(machine, kernel).is_ok());
         let kernels: Vec<&str> = simulated.map(|kernel| kernel.name).collect();
         let hint = match kernels[..] {
@@ -133,7 +175,7 @@ impl Spec {
             _ => format!("kernels that can be simulated on {}: {}", machine.name, kernels.join(", ")),
         };
         match error {
-            SimError::Kernel(what) => self.kernel.error(what).with_hint(hint),
+            SimError::Kernel(what) => kernel.error(what).with_hint(hint),
             SimError::Machine(what) => self.machine.error(what).with_hint(hint),
             error => self.machine.error(error.to_string()),
         }
@@ -153,8 +195,7 @@ impl Spec {
     ) -> Result<(Vec<Case>, Vec<String>), SpecError> {
         let WorkloadSpec { name, load, params } = workload;
         let mut numbers: Vec<(String, u64)> = params.iter().map(|(name, n)| (name.clone(), n.value)).collect();
-        let fitted = machine.ensemble.iter().flat_map(|ensemble| ensemble.constants.iter().zip(&ensemble.sets[0]));
-        let fitted = fitted.filter(|(one, _)| one.of == name.value).map(|(one, &value)| (one.name.clone(), value));
+        let fitted = machine.fitted_params(&name.value);
         numbers.extend(fitted.filter(|(name, _)| !params.iter().any(|(given, _)| given == name)));
         let found = self.found(&name.value);
         let made = if self.lenient {
@@ -188,20 +229,9 @@ impl Spec {
     }
 }
 
-/// When wakee flips are what they will be, ns: `record_wakee()` halves them once a second, so that what wake-ups by
-/// others leave is gone after two, as are those of the first wake-ups.
-pub(crate) const FLIPS_GONE_NS: u64 = 3_000_000_000;
-
-/// Returns a policy of the side that acts only on tasks whose `wakee_flips` are 0, if there is one.
-pub(crate) fn acts_without_flips(side: &Variant) -> Option<Feature> {
-    [Feature::SIS_CURRENT, Feature::SIS_SHORT_V6, Feature::SIS_NODE_PAIR]
-        .into_iter()
-        .find(|&feature| side.features.has(feature))
-}
-
 /// The next step after an error about a published table.
 const TABLES: &str =
-    "docs/experiments.md says which columns a published table has; its path begins at the experiment's folder";
+    "docs/compare.md says which columns a published table has; its path begins at the experiment's folder";
 
 fn told<T>(given: &Given<T>, wrong: &LookupError) -> SpecError {
     let error = given.error(&wrong.what);
@@ -209,16 +239,4 @@ fn told<T>(given: &Given<T>, wrong: &LookupError) -> SpecError {
         Some(hint) => error.with_hint(hint),
         None => error,
     }
-}
-
-fn variant(machine: &Machine, kernel: &'static Preset, given: &Given<String>) -> Result<Variant, SpecError> {
-    let hint = format!("wakelab kernel show {} lists its features", kernel.name);
-    let switches: Switches = given.value.parse().map_err(|e| given.error(format!("{e}")).with_hint(&hint))?;
-    Variant::on(machine, kernel, &switches).map_err(|e| {
-        let hint = match e {
-            VariantError::Power(_) => "docs/pm.md lists what a side asks of power management".to_owned(),
-            _ => hint,
-        };
-        given.error(e.to_string()).with_hint(hint)
-    })
 }

@@ -1,5 +1,6 @@
 //! An experiment as it was written, with the place of each value.
 
+use crate::compare::Until;
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,8 @@ use wakelab_workload::benchmarks;
 
 /// The highest number of repeats.
 pub const REPEATS_MAX: u32 = 10_000;
+/// The number of repeats if none is given: the fewest of which a t-test says something.
+pub const REPEATS: u32 = 3;
 
 /// A workload as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +24,27 @@ pub struct WorkloadSpec {
 }
 
 impl WorkloadSpec {
+    /// Creates a workload that flags give. Without a load it has its own, if it has one.
+    ///
+    /// # Errors
+    /// Fails if it has no load.
+    pub(super) fn of_flags(name: &str, load: Option<&str>) -> Result<Self, SpecError> {
+        let name = Given::by_flag("--workload", name.to_owned());
+        let load = match load {
+            Some(load) => Given::by_flag("--load", load.to_owned()),
+            None => WorkloadSpec::own_load(&name, Path::new("")).ok_or_else(|| {
+                let missing =
+                    Given::by_flag("--load", ()).error("is required for this workload; expected how many instances");
+                let own = benchmarks().iter().filter(|benchmark| benchmark.default_load().is_some());
+                let own: String = own.map(|benchmark| format!(", and {}", benchmark.name())).collect();
+                let example = "such as 28, 1,2,4,8, 25% or 25%..200%/25%";
+                let files = "a file of rt-app (.json), one whose tasks are all by count";
+                missing.with_hint(format!("{example}; {files}{own} have a load of their own"))
+            })?,
+        };
+        Ok(WorkloadSpec { name, load, params: Vec::new() })
+    }
+
     /// Returns the load of a workload that needs none: a file of rt-app runs once, Jankbench draws one app, and tasks
     /// by `count` are as many at any load. The path of a file begins at `folder`.
     pub(super) fn own_load(name: &Given<String>, folder: &Path) -> Option<Given<String>> {
@@ -40,7 +64,7 @@ pub(crate) fn found_from<'a>(folder: &Path, name: &'a str) -> Cow<'a, str> {
 }
 
 /// An experiment as it was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// Its name.
     pub name: String,
@@ -50,12 +74,14 @@ pub struct Spec {
     pub kernel: Given<String>,
     /// The workloads, one or more.
     pub workloads: Vec<WorkloadSpec>,
-    /// The switches of the base side: `A,NO_B`, or empty.
+    /// The switches of the base side: `A,NO_B`, or empty; `kernel=v6.12` among them is a kernel of its own.
     pub base: Given<String>,
-    /// The switches of the other side: `A,NO_B`, or empty.
+    /// The switches of the other side, in the same way.
     pub with: Given<String>,
-    /// The number of runs of each case on each side.
+    /// The number of runs of each case on each side; with `until`, the fewest.
     pub repeats: Given<u32>,
+    /// How exact the intervals are to be; `None` for a fixed number of repeats.
+    pub until: Option<Given<Until>>,
     /// The seed from which the seeds of the runs are derived.
     pub seed: u64,
     /// The measured time, ns.
@@ -82,7 +108,15 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Creates the experiment of `wakelab compare` with the defaults of everything that may be left out: one repeat,
+    /// The files that the experiment names, as far as they exist.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let names = self.workloads.iter().map(|workload| &workload.name.value).chain([&self.machine.value]);
+        let named = names.map(|name| self.folder.join(name));
+        let published = [&self.results, &self.search].into_iter().flatten().map(|path| self.folder.join(&path.value));
+        named.chain(published).filter(|path| path.is_file()).collect()
+    }
+
+    /// Creates the experiment of `wakelab compare` with the defaults of everything that may be left out: three repeats,
     /// seed 1, and 1 s measured after 600 ms, or the times of the benchmark if they are longer. A file of rt-app has
     /// its own number of threads, and a load of 1 if none is given.
     ///
@@ -97,32 +131,23 @@ impl Spec {
         with: &str,
     ) -> Result<Self, SpecError> {
         let flag = |flag, value: &str| Given::by_flag(flag, value.to_owned());
-        let name = flag("--workload", workload);
-        let load = match load {
-            Some(load) => flag("--load", load),
-            None => WorkloadSpec::own_load(&name, Path::new("")).ok_or_else(|| {
-                let missing =
-                    Given::by_flag("--load", ()).error("is required for this workload; expected how many instances");
-                let own = benchmarks().iter().filter(|benchmark| benchmark.default_load().is_some());
-                let own: String = own.map(|benchmark| format!(", and {}", benchmark.name())).collect();
-                let example = "such as 28, 1,2,4,8, 25% or 25%..200%/25%";
-                let files = "a file of rt-app (.json), one whose tasks are all by count";
-                missing.with_hint(format!("{example}; {files}{own} have a load of their own"))
-            })?,
-        };
-        let shortest = wakelab_workload::shortest_run(&name.value);
-        let workload = WorkloadSpec { name, load, params: Vec::new() };
-        let mut spec = Spec::with_defaults(
-            "compare".to_owned(),
-            (flag("--machine", machine), flag("--kernel", kernel)),
-            vec![workload],
-            (flag("--base", base), flag("--with", with)),
-        );
-        if shortest.time_ns > spec.time_ns.value {
-            spec.time_ns = Given::by_default("time", shortest.time_ns);
-            spec.settle_ns = Given::by_default("settle", shortest.settle_ns);
-        }
+        let workload = WorkloadSpec::of_flags(workload, load)?;
+        let names = (flag("--machine", machine), flag("--kernel", kernel));
+        let sides = (flag("--base", base), flag("--with", with));
+        let mut spec = Spec::with_defaults("compare".to_owned(), names, vec![workload], sides);
+        spec.take_long_enough();
         Ok(spec)
+    }
+
+    /// Sets the times to those of the benchmark that takes the longest, if they are longer than the usual ones.
+    pub(super) fn take_long_enough(&mut self) {
+        for workload in &self.workloads {
+            let shortest = wakelab_workload::shortest_run(&workload.name.value);
+            if shortest.time_ns > self.time_ns.value {
+                self.time_ns = Given::by_default("time", shortest.time_ns);
+                self.settle_ns = Given::by_default("settle", shortest.settle_ns);
+            }
+        }
     }
 
     pub(super) fn with_defaults(
@@ -138,7 +163,8 @@ impl Spec {
             workloads,
             base,
             with,
-            repeats: Given::by_default("repeats", 1),
+            repeats: Given::by_default("repeats", REPEATS),
+            until: None,
             seed: 1,
             time_ns: Given::by_default("time", 1_000_000_000),
             settle_ns: Given::by_default("settle", 600_000_000),

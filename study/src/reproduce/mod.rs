@@ -12,6 +12,7 @@ mod scoreboard;
 mod tables;
 
 pub use crate::compare::SearchRates;
+pub(crate) use plan::cpu_s;
 pub use plan::{Plan, PlannedTable, plan};
 pub use quantity::{Quantity, SideBySide, TurbostatColumn};
 pub use record::{Known, MachineKind, RecordRow, SMALL_LLC, by_benchmark, known, record, shipped};

@@ -106,7 +106,7 @@ fn runs(runner: &dyn Runner, experiment: &Experiment) -> Vec<PlannedRun> {
 }
 
 /// About how much CPU time a run takes, s. A run whose end is that of its tasks is taken for one of `usual_ns`.
-fn cpu_s(setup: &Setup<'_>, usual_ns: u64) -> f64 {
+pub(crate) fn cpu_s(setup: &Setup<'_>, usual_ns: u64) -> f64 {
     let busy = setup.workload.tasks.len().min(setup.machine.topology.nr_cpus() as usize);
     setup.until.min(usual_ns) as f64 / 1e9 * busy as f64 * CPU_S_PER_BUSY_S
 }

@@ -4,7 +4,7 @@
 use super::quantity::{latency, power, search_rates};
 use super::{Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
 use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each};
-use crate::experiment::{FLIPS_GONE_NS, Given, Spec, SpecError, acts_without_flips};
+use crate::experiment::{Given, Spec, SpecError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -242,8 +242,8 @@ pub(crate) fn experiment(recipe: &Recipe, load: u64, effort: Effort) -> Result<E
     spec.settle_ns = Given::by_default("settle", settle_ns);
     spec.time_ns = Given::by_default("time", time_ns);
     let mut experiment = Experiment { base_only: with.is_none(), ..spec.resolve()? };
-    if [&experiment.base, &experiment.with].into_iter().any(|side| acts_without_flips(side).is_some()) {
-        experiment.settle_ns = experiment.settle_ns.max(FLIPS_GONE_NS);
+    if [&experiment.base, &experiment.with].into_iter().any(|side| side.acts_without_flips().is_some()) {
+        experiment.settle_ns = experiment.settle_ns.max(wakelab_sim::FLIPS_GONE_NS);
     }
     Ok(experiment)
 }

@@ -140,8 +140,8 @@ fn constants(spec: &Spec, assumed: Vec<Assumed>) -> Vec<Constant> {
 
 /// Returns the experiment of `spec` with these values of the constants.
 fn with_values(spec: &Spec, constants: &[Constant], values: &[u64]) -> Result<Experiment, SpecError> {
-    // The verdicts need only differences.
-    let mut spec = Spec { regret: false, ..spec.clone() };
+    // The verdicts need only differences, and each sample is as often repeated as the others.
+    let mut spec = Spec { regret: false, until: None, ..spec.clone() };
     let mut of_machine = Vec::new();
     for (constant, &value) in constants.iter().zip(values) {
         if constant.of == MACHINE {

@@ -7,7 +7,7 @@ use wakelab_study::compare::{Experiment, Simulator};
 use wakelab_workload::Op;
 
 /// Half loaded, and overloaded: of these many messages find their reader awake. What is `Not` has a row that is not
-/// like the original, which docs/capture.md names; its throughput is.
+/// like the original, which docs/production-to-whatif.md names; its throughput is.
 #[test]
 fn benchmarks_are_recovered() {
     let rt_app = |file: &str| format!("{}/../workload/tests/rt-app/{file}.json", env!("CARGO_MANIFEST_DIR"));

@@ -1,7 +1,8 @@
 //! Experiment files: what is read, and what is said of those that are wrong.
 
 use std::path::{Path, PathBuf};
-use wakelab_study::experiment::Spec;
+use wakelab_study::compare::Until;
+use wakelab_study::experiment::{Flags, MatrixSpec, Spec, SpecError};
 
 const GOOD: &str = r#"machine = "intel-1s56c112t"
 kernel = "v5.19-rc1"
@@ -63,7 +64,7 @@ fn what_may_be_left_out_has_defaults() {
         variants = { base = "", with = "SIS_UTIL" }
     "#;
     let spec = Spec::parse(Path::new("x.toml"), text).unwrap();
-    assert_eq!((spec.name.as_str(), spec.repeats.value, spec.seed), ("short", 1, 1));
+    assert_eq!((spec.name.as_str(), spec.repeats.value, spec.seed), ("short", 3, 1));
     assert_eq!((spec.time_ns.value, spec.settle_ns.value), (1_000_000_000, 600_000_000));
     let flags = Spec::of_flags("m", "k", "netperf:TCP_RR", Some("1"), "", "SIS_UTIL").unwrap();
     assert_eq!((flags.repeats, flags.time_ns, flags.settle_ns), (spec.repeats, spec.time_ns, spec.settle_ns));
@@ -85,8 +86,9 @@ fn a_missing_key_is_named_with_an_example() {
 fn a_misspelt_key_is_named_with_the_nearest() {
     assert_eq!(
         changed("repeats", "repeat"),
-        "exp/x.toml:3: `repeat`: unknown key; expected name, machine, kernel, repeats, seed, time, settle, \
-         observer_cost, pinned, lenient, workload, variants, published\n  hint: did you mean `repeats`?"
+        "exp/x.toml:3: `repeat`: unknown key; expected name, machine, machines, kernel, kernels, \
+         repeats, until, max_repeats, seed, time, settle, observer_cost, pinned, lenient, workload, variants, \
+         published\n  hint: did you mean `repeats`?"
     );
     assert!(changed("load = \"28\"", "laod = \"28\"").ends_with("hint: did you mean `load`?"));
     assert!(changed("[variants]", "[variant]").contains(":18: `variant`: unknown key"));
@@ -194,4 +196,110 @@ fn committed_experiments_are_read() {
         "sis_util-zen3-nps4-hackbench",
     ];
     assert_eq!(names, expected);
+}
+
+const MANY: &str = r#"machines = ["a", "b.toml"]
+kernels = ["v6.1", "v6.12"]
+until = "2%"
+max_repeats = 12
+workload = [{ name = "netperf:TCP_RR", load = "1" }]
+
+[variants]
+util = "SIS_UTIL"
+base = "SIS_PROP"
+"next kernel" = "kernel=v7.2,SIS_UTIL"
+"#;
+
+fn many(text: &str) -> Result<MatrixSpec, SpecError> {
+    MatrixSpec::parse(Path::new("exp/x.toml"), text)
+}
+
+#[test]
+fn any_number_of_machines_kernels_and_variants_is_read() {
+    let matrix = many(MANY).unwrap();
+    let values = |given: &[wakelab_study::experiment::Given<String>]| {
+        given.iter().map(|given| given.value.clone()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!((values(&matrix.machines), values(&matrix.kernels)), ("a b.toml".to_owned(), "v6.1 v6.12".to_owned()));
+    // In the order of the file.
+    let variants: Vec<_> = matrix.variants.iter().map(|one| (one.name.as_str(), one.switches.value.as_str())).collect();
+    assert_eq!(variants, [("util", "SIS_UTIL"), ("next kernel", "kernel=v7.2,SIS_UTIL")]);
+    assert_eq!((matrix.base_name.as_str(), matrix.common.base.value.as_str()), ("base", "SIS_PROP"));
+    let until = matrix.common.until.as_ref().unwrap().value;
+    assert_eq!(until, Until { half_width_pct: 2.0, most: 12 });
+    assert!(matrix.two_sides().is_none());
+    let error = Spec::parse(Path::new("exp/x.toml"), MANY).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "exp/x.toml:1: `machines`: expected one machine, one kernel and two variants, and there are several machines"
+    );
+}
+
+#[test]
+fn lists_of_one_are_two_sides() {
+    let text = MANY.replace(", \"b.toml\"", "").replace(", \"v6.12\"", "").replace("util = \"SIS_UTIL\"\n", "");
+    let spec = Spec::parse(Path::new("exp/x.toml"), &text).unwrap();
+    assert_eq!((spec.machine.value.as_str(), spec.kernel.value.as_str()), ("a", "v6.1"));
+    assert_eq!(spec.with.value, "kernel=v7.2,SIS_UTIL");
+}
+
+#[test]
+fn what_is_wrong_with_a_matrix_is_told_with_its_line() {
+    for (from, to, expected) in [
+        ("machines", "machine = \"m\"\nmachines", "x.toml:2: `machines`: machine and machines; expected one of them"),
+        ("[\"v6.1\", \"v6.12\"]", "[]", "x.toml:2: `kernels`: expected a list of one or more names"),
+        ("[\"v6.1\", \"v6.12\"]", "[6.1]", "x.toml:2: `kernels`: expected a name in quotes, found 6.1"),
+        ("kernels = [\"v6.1\", \"v6.12\"]\n", "", "x.toml: `kernel`: the key is missing"),
+        ("\"2%\"", "\"2\"", "x.toml:3: `until`: expected 0.01% to 100% such as 2%, found \"2\""),
+        ("until = \"2%\"\n", "", "x.toml:3: `max_repeats`: nothing reads it without `until`"),
+        ("= 12", "= 1", "x.toml:4: `max_repeats`: expected a whole number from 2 to 10000, found 1"),
+        ("base = \"SIS_PROP\"\n", "", "x.toml:7: `variants.base`: the key is missing"),
+        ("base =", "basis =", "hint: is `basis` meant to be it?"),
+        ("util =", "base =", "duplicate key"),
+        ("next kernel", "a,b", "x.toml:7: `variants`: \"a,b\" is no name of a variant; expected 1 to 40 letters"),
+        ("\"SIS_UTIL\"", "1", "x.toml:8: `variants.util`: expected text in quotes, found 1"),
+    ] {
+        assert!(MANY.contains(from), "{from}");
+        let error = many(&MANY.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{from}: {error}");
+    }
+}
+
+fn flags(kernels: &[&str], loads: &[&str], base: &str, with: &[&str]) -> Result<MatrixSpec, String> {
+    let owned = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+    let workloads = owned(&["netperf:TCP_RR", "hackbench:process-pipe"]);
+    let (machines, kernels, loads, with) = (owned(&["a", "b"]), owned(kernels), owned(loads), owned(with));
+    let flags =
+        Flags { machines: &machines, kernels: &kernels, workloads: &workloads, loads: &loads, base, with: &with };
+    MatrixSpec::of_flags(&flags).map_err(|error| error.to_string())
+}
+
+#[test]
+fn flags_name_sides_and_kernels() {
+    let matrix = flags(&[], &["1", "2"], "old=kernel=v6.1", &["kernel=v6.12", "new=kernel=v7.2,SIS_UTIL"]).unwrap();
+    let named = matrix.variants.iter().map(|one| (one.name.as_str(), one.switches.value.as_str())).collect::<Vec<_>>();
+    assert_eq!(named, [("kernel=v6.12", "kernel=v6.12"), ("new", "kernel=v7.2,SIS_UTIL")]);
+    assert_eq!((matrix.base_name.as_str(), matrix.common.base.value.as_str()), ("old", "kernel=v6.1"));
+    assert_eq!((matrix.kernels.len(), matrix.kernels[0].value.as_str()), (1, "v6.1"));
+    let loads: Vec<&str> = matrix.common.workloads.iter().map(|one| one.load.value.as_str()).collect();
+    assert_eq!(loads, ["1", "2"]);
+    let one = flags(&["v6.12"], &["25%"], "", &["SIS_PROP"]).unwrap();
+    assert!(one.common.workloads.iter().all(|one| one.load.value == "25%"));
+}
+
+#[test]
+fn flags_that_do_not_fit_together_are_refused() {
+    let names = ["a=SIS_PROP", "a=NO_SIS_UTIL"];
+    for (kernels, loads, base, with, expected) in [
+        (&["v6.12"][..], &["1"][..], "", &names[..], "--with: two sides are called a"),
+        (&["v6.12"], &["1"], "", &["SIS_PROP", "SIS_PROP"], "--with: two sides are called SIS_PROP"),
+        (&["v6.12"], &["1"], "", &["base=SIS_PROP"], "--with: two sides are called base"),
+        (&["v6.12"], &["1", "2", "3"], "", &["SIS_PROP"], "--load: given 3 times for 2 workloads"),
+        (&["v6.12"], &[], "", &["SIS_PROP"], "--load: is required for this workload"),
+        (&[], &["1"], "kernel=v6.1", &["SIS_PROP"], "--kernel: is required for sides that name none themselves"),
+        (&["v6.6"], &["1"], "kernel=v6.1", &["kernel=v6.12"], "--kernel: every side names a kernel of its own"),
+    ] {
+        let error = flags(kernels, loads, base, with).unwrap_err();
+        assert!(error.starts_with(expected), "{expected}: {error}");
+    }
 }

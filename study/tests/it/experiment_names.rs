@@ -194,11 +194,11 @@ fn what_comes_with_the_program_is_told_of_by_place() {
     assert!(told("params.send", "params.sned").starts_with("exp/x.toml:6: `workload.params.sned`: "));
 }
 
-/// The worked example of docs/experiments.md.
+/// The worked example of docs/compare.md.
 #[test]
 fn the_documented_experiment_is_whole() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let page = std::fs::read_to_string(root.join("docs/experiments.md")).unwrap();
+    let page = std::fs::read_to_string(root.join("docs/compare.md")).unwrap();
     let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     let experiment = Spec::parse(&root.join("experiments/x.toml"), text).unwrap().resolve().unwrap();
     assert_eq!((experiment.cases.len(), experiment.published.files().len()), (8, 2));

@@ -279,7 +279,8 @@ fn a_file_that_is_no_known_table_is_excluded_by_name() {
 fn the_page_says_which_experiments_are_of_each_table() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let page = fs::read_to_string(root.join("docs/reproduce.md")).unwrap();
-    let (_, part) = page.split_once("## Experiments of the tables\n").unwrap();
+    let (_, part) = page.split_once("\n## Experiments of the tables\n").unwrap();
+    let (part, _) = part.split_once("\n## ").unwrap();
     let searched =
         |name: &&str| ["sis_util", "search", "short", "freq", "runnable"].iter().any(|start| name.starts_with(start));
     for name in wakelab_study::reproduce::names().into_iter().filter(searched) {

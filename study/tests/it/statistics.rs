@@ -4,7 +4,7 @@
 //! literals come from integrating Student's density by Simpson's rule and bisecting formula 4 as it stands.
 
 use wakelab_study::compare::Better;
-use wakelab_study::statistics::{difference, mean, std_pct};
+use wakelab_study::statistics::{difference, geometric_mean, mean, std_pct};
 
 /// mpg of R's mtcars with automatic and with manual transmission.
 const AUTOMATIC: [f64; 19] =
@@ -100,4 +100,44 @@ fn one_side_without_spread_is_tested_against_the_other() {
     close(low, 11.0 - half);
     close(high, 11.0 + half);
     assert!(found.p_value.unwrap() < 0.05);
+}
+
+/// Two rows, of which one doubles and one halves, and a metric of which less is better.
+#[test]
+fn a_geometric_mean_is_of_ratios_and_has_the_sign_of_better() {
+    let (one, two, four) = ([1.0; 2], [2.0; 2], [4.0; 2]);
+    let of = |rows: &[(&[f64], &[f64], Better)]| geometric_mean(rows.iter().copied()).map(|mean| mean.pct);
+    let check = |rows: &[(&[f64], &[f64], Better)], expected: f64| close(of(rows).unwrap(), expected);
+    check(&[(&one, &two, Better::Higher), (&two, &one, Better::Higher)], 0.0);
+    check(&[(&one, &four, Better::Higher), (&one, &one, Better::Higher)], 100.0);
+    // As compare% is, where less is better in all rows: half of the time is 50% better, and not 100%.
+    check(&[(&two, &one, Better::Lower)], 50.0);
+    check(&[(&four, &one, Better::Lower), (&one, &one, Better::Lower)], 50.0);
+    check(&[(&one, &two, Better::Lower)], -100.0);
+    // Together with a metric of which more is better it is twice as good.
+    check(&[(&one, &two, Better::Higher), (&two, &one, Better::Lower)], 100.0);
+    assert_eq!(of(&[]), None);
+}
+
+/// The variances of both means are a third of a hundredth of a per cent of their squares, so that Welch's degrees of
+/// freedom are 4, where Student's 97.5% point is 2.776445105 in every table.
+#[test]
+fn the_interval_of_a_geometric_mean_is_that_of_its_logarithm() {
+    let (base, with) = ([99.0, 100.0, 101.0], [198.0, 200.0, 202.0]);
+    let half = 2.776_445_105_198 * (2.0f64 / 30_000.0).sqrt();
+    let ends = |log: f64| [100.0 * ((log - half).exp() - 1.0), 100.0 * ((log + half).exp() - 1.0)];
+    let found = geometric_mean([(&base[..], &with[..], Better::Higher)]).unwrap();
+    close(found.pct, 100.0);
+    (0..2).for_each(|end| close(found.ci95.unwrap()[end], ends(2f64.ln())[end]));
+    // Two such rows: half the variance, and 8 degrees of freedom, of which the point is 2.306004135.
+    let rows = [(&base[..], &with[..], Better::Higher), (&with[..], &base[..], Better::Higher)];
+    let found = geometric_mean(rows).unwrap();
+    let half = 2.306_004_135_033 * (1.0f64 / 30_000.0).sqrt();
+    close(found.pct, 0.0);
+    close(found.ci95.unwrap()[1], 100.0 * (half.exp() - 1.0));
+    assert_eq!((found.rows, found.left_out), (2, 0));
+    let once = geometric_mean([(&base[..1], &with[..], Better::Higher)]).unwrap();
+    assert_eq!(once.ci95, None);
+    let zero = geometric_mean([(&base[..], &with[..], Better::Higher), (&base[..], &[0.0; 3][..], Better::Higher)]);
+    assert_eq!(zero.map(|mean| (mean.rows, mean.left_out)), Some((1, 1)));
 }

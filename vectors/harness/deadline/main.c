@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Random sequences of what happens to a deadline task and to a fair server, and random inputs of what is computed at once;
-// and what the kernel's functions make of them. The seed is fixed, so that a run gives the same bytes.
+// Random sequences of what happens to a deadline task and to a fair server, and random inputs of what is computed at
+// once; and what the kernel's functions make of them. The seed is fixed, so that a run gives the same bytes.
 #include "stubs.h"
 #include "kernel.h"
 
@@ -30,14 +30,16 @@ static FILE *csv(const char *folder, const char *name, const char *version, cons
 /* A time, often one of those at an edge. */
 static u64 time_of(int i)
 {
-	static const u64 edges[] = { 0, 1, 1023, 1024, 1025, 99999, 100000, 100001, 1000000, 20000000, 4194304000ULL, 4194304001ULL };
+	static const u64 edges[] = { 0, 1, 1023, 1024, 1025, 99999, 100000, 100001, 1000000, 20000000, 4194304000ULL,
+				     4194304001ULL };
 
 	return below(3) ? below(40 * MS) + i : edges[below(sizeof(edges) / sizeof(*edges))];
 }
 
 static void params(const char *folder, const char *version)
 {
-	FILE *f = csv(folder, "dl_params", version, "runtime,deadline,period,ok,bw,capacity,limit_bw,total_bw,old_bw,overflow");
+	FILE *f = csv(folder, "dl_params", version,
+		      "runtime,deadline,period,ok,bw,capacity,limit_bw,total_bw,old_bw,overflow");
 
 	for (int i = 0; i < 2000; i++) {
 		struct sched_attr attr = { .sched_runtime = time_of(0), .sched_deadline = time_of(1), .sched_period = time_of(2) };
@@ -101,8 +103,8 @@ static void advance(u64 to, struct sched_dl_entity *se)
 static void tasks(const char *folder, const char *version)
 {
 	FILE *f = csv(folder, "dl_entity", version,
-		      "sequence,step,op,now,delta,dl_runtime,dl_deadline,dl_period,runtime,deadline,throttled,queued,non_contending,timer,"
-		      "inactive,running_bw");
+		      "sequence,step,op,now,delta,dl_runtime,dl_deadline,dl_period,runtime,deadline,throttled,queued,non_contending,"
+		      "timer,inactive,running_bw");
 	struct sched_dl_entity *se = &the_task.dl;
 
 	for (int sequence = 0; sequence < 60; sequence++) {

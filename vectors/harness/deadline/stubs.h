@@ -63,8 +63,8 @@ struct sched_dl_entity {
 	s64 runtime;
 	u64 deadline;
 	unsigned int flags;
-	unsigned int dl_throttled, dl_yielded, dl_non_contending, dl_overrun, dl_server, dl_server_active, dl_defer, dl_defer_armed,
-		dl_defer_running, dl_defer_idle, dl_bw_attached;
+	unsigned int dl_throttled, dl_yielded, dl_non_contending, dl_overrun, dl_server, dl_server_active, dl_defer,
+		dl_defer_armed, dl_defer_running, dl_defer_idle, dl_bw_attached;
 	struct hrtimer dl_timer, inactive_timer;
 	struct rq *rq;
 	bool on_rb;
@@ -148,10 +148,12 @@ static inline bool dl_time_before(u64 a, u64 b) { return (s64)(a - b) < 0; }
 #define dl_get_type(se, rq) 0
 #define dl_server_apply_params(...) abort()
 struct rq_flags { int x; };
-#define scoped_guard(lock, rq) for (struct { struct rq_flags rf; int once; } scope = { .once = 1 }; scope.once; scope.once = 0)
+#define scoped_guard(lock, rq) \
+	for (struct { struct rq_flags rf; int once; } scope = { .once = 1 }; scope.once; scope.once = 0)
 static struct dl_bw the_bw;
 
-enum { ENQUEUE_WAKEUP = 1, ENQUEUE_RESTORE = 2, ENQUEUE_MOVE = 4, ENQUEUE_REPLENISH = 0x20, ENQUEUE_MIGRATED = 0x40, ENQUEUE_MIGRATING = 0x80,
+enum { ENQUEUE_WAKEUP = 1, ENQUEUE_RESTORE = 2, ENQUEUE_MOVE = 4, ENQUEUE_REPLENISH = 0x20, ENQUEUE_MIGRATED = 0x40,
+       ENQUEUE_MIGRATING = 0x80,
        DEQUEUE_SLEEP = 1, DEQUEUE_SAVE = 2, DEQUEUE_MIGRATING = 0x80 };
 static const u64 dl_server_min_res = 1 * NSEC_PER_MSEC;
 

@@ -1,7 +1,7 @@
 //! Models of benchmarks.
 //!
 //! **A new benchmark is one file and one line.** The file in this folder has a type that implements [`Benchmark`]; the
-//! line is in the `benchmarks!` call below. docs/guides/a-benchmark.md shows both. Everything else that names a
+//! line is in the `benchmarks!` call below. docs/extending.md shows both. Everything else that names a
 //! benchmark asks it: the command line for its cases and parameters, an experiment for its load and its shortest run, a
 //! scoreboard for the number that it prints. What several models have in common is in `model/`.
 

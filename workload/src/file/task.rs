@@ -133,6 +133,8 @@ pub(super) fn read(
         );
         return Err(table.wrong("count", what));
     }
+    let group = super::group::number(table, "group", groups)?;
+    let of_group = groups.get((group as usize).wrapping_sub(1));
     let [uclamp_min, uclamp_max] = uclamp(table)?;
     let policy = policy(table)?.unwrap_or(Policy::Normal);
     let realtime = policy.realtime(table)?;
@@ -140,6 +142,11 @@ pub(super) fn read(
         let what = "sched_setattr() gives SCHED_DEADLINE to tasks that may use all CPUs only (EPERM otherwise); \
                     expected no cpus";
         return Err(table.wrong("cpus", what));
+    }
+    if matches!(realtime, Some(Realtime::Deadline(_))) && of_group.is_some_and(|group| group.cpus.is_some()) {
+        let what = "sched_setattr() gives SCHED_DEADLINE to tasks that may use all CPUs only (EPERM otherwise); \
+                    expected a group without cpus";
+        return Err(table.wrong("group", what));
     }
     let task = Task {
         name: name(table)?.to_owned(),
@@ -150,13 +157,13 @@ pub(super) fn read(
         nice: table.signed("nice", &(-20..=19))?.unwrap_or(0) as i8,
         idle_policy: policy == Policy::Idle,
         slice_ns: table.duration("slice")?.unwrap_or(0),
-        affinity: affinity(table)?,
+        affinity: super::group::within_cpuset(table, of_group, affinity(table)?)?,
         process: None,
         footprint: 1024 * table.number("footprint_kib", &(0..=1 << 40))?.unwrap_or(0),
         uclamp_min,
         uclamp_max,
         realtime,
-        group: super::group::number(table, "group", groups)?,
+        group,
     };
     let process = match table.text("process")? {
         None if task.footprint != 0 => {
@@ -171,7 +178,7 @@ pub(super) fn read(
 }
 
 /// The CPUs that tasks may use, ascending, each once; `None` for all.
-fn affinity(table: &Table<'_>) -> Result<Option<Vec<u32>>, InputError> {
+pub(super) fn affinity(table: &Table<'_>) -> Result<Option<Vec<u32>>, InputError> {
     let Some(list) = table.any_text("cpus")? else { return Ok(None) };
     let mut cpus = parse_cpulist(list, NR_CPUS_MAX).map_err(|what| table.wrong("cpus", what))?;
     cpus.sort_unstable();

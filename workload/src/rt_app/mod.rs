@@ -1,4 +1,4 @@
-//! rt-app's JSON files. docs/rt-app.md describes what each part of a file means here.
+//! rt-app's JSON files. docs/your-workload.md describes what each part of a file means here.
 //!
 //! `workgen` fills in what may be left out, `json` parses, `tasks` reads the threads, `program` writes their programs.
 //! Where the documentation of rt-app is open, its code counts (1.0).

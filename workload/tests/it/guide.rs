@@ -7,11 +7,12 @@ use crate::{Benchmark, Values, Workload};
 use lat_ctx::LatCtx;
 use std::collections::BTreeMap;
 
-const GUIDE: &str = include_str!("../../../docs/guides/a-benchmark.md");
+const GUIDE: &str = include_str!("../../../docs/extending.md");
 
-/// The text between the first fence of this kind and its end.
+/// The text between the first fence of this kind in the section of benchmarks and its end.
 fn block(kind: &str) -> &'static str {
-    let after = GUIDE.split(&format!("```{kind}\n")).nth(1).expect("a block");
+    let section = GUIDE.split("\n## Add a benchmark\n").nth(1).expect("the section");
+    let after = section.split(&format!("```{kind}\n")).nth(1).expect("a block");
     after.split("```").next().expect("its end")
 }
 

@@ -240,8 +240,8 @@ fn phases_and_forks_change_the_policy_as_they_begin() {
     };
     let text = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_FIFO\", \"priority\": 5, \"phases\": {\
                 \"p\": {\"run\": 1}, \
-                \"q\": {\"policy\": \"SCHED_DEADLINE\", \"dl-runtime\": 500, \"dl-period\": 9000, \"dl-deadline\": 7000, \
-                \"run\": 1}, \
+                \"q\": {\"policy\": \"SCHED_DEADLINE\", \"dl-runtime\": 500, \"dl-period\": 9000, \
+                \"dl-deadline\": 7000, \"run\": 1}, \
                 \"r\": {\"policy\": \"SCHED_OTHER\", \"run\": 1}, \
                 \"s\": {\"policy\": \"SCHED_FIFO\", \"priority\": 5, \"run\": 1}}}}}";
     let expected =

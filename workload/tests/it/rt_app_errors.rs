@@ -347,15 +347,16 @@ fn priorities_and_reservations_are_in_their_ranges() {
     );
     refused(
         &deadline("\"dl-runtime\": 10, \"dl-period\": 0"),
-        "3: `tasks.t.dl-period`: a deadline of 0 ns, before the runtime of 10000 ns is over; expected the runtime or more",
+        "3: `tasks.t.dl-period`: a deadline of 0 ns, before the runtime of 10000 ns is over; expected the \
+         runtime or more",
     );
     refused(
         &deadline("\"dl-runtime\": 5000, \"dl-period\": 20000, \"cpus\": [0]"),
-        "3: `tasks.t.cpus`: sched_setattr() gives SCHED_DEADLINE to threads that may use all CPUs only (EPERM otherwise); \
-         expected no \"cpus\"",
+        "3: `tasks.t.cpus`: sched_setattr() gives SCHED_DEADLINE to threads that may use all CPUs only (EPERM \
+         otherwise); expected no \"cpus\"",
     );
-    let json = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_DEADLINE\", \"dl-runtime\": 5000, \"loop\": 1,\n\"fork\": \"b\", \
-                \"run\": 1},\n\"b\": {\"instance\": 0, \"loop\": 1, \"run\": 1}}}";
+    let json = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_DEADLINE\", \"dl-runtime\": 5000, \"loop\": 1,\n\
+                \"fork\": \"b\", \"run\": 1},\n\"b\": {\"instance\": 0, \"loop\": 1, \"run\": 1}}}";
     refused(
         json,
         "2: `tasks.a.fork`: a thread of SCHED_DEADLINE cannot fork (EAGAIN); expected a thread of another policy",

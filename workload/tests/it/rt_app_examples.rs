@@ -1,4 +1,4 @@
-//! The examples that Debian's rt-app ships: each runs, or says why not. docs/rt-app.md has the same table.
+//! The examples that Debian's rt-app ships: each runs, or says why not. docs/your-workload.md has the same table.
 
 use std::path::{Path, PathBuf};
 use wakelab_workload::{RtApp, WorkloadError};
@@ -100,7 +100,7 @@ fn no_example_is_forgotten_and_the_docs_name_each() {
     let mut known: Vec<_> = outcomes().into_iter().map(|(file, ..)| file.to_owned()).collect();
     known.sort();
     assert_eq!(there, known);
-    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/rt-app.md")).unwrap();
+    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/your-workload.md")).unwrap();
     for (file, _, outcome) in outcomes() {
         let row = docs.lines().find(|line| line.starts_with(&format!("| `{file}` |"))).expect(file);
         let says = match outcome {

@@ -12,7 +12,7 @@ fn no_file() {
         dir.path(),
         "r.csv: No such file or directory (os error 2)\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/recording-format.md describe them",
+         docs/formats.md describe them",
     );
 }
 
@@ -24,7 +24,7 @@ fn a_directory() {
         dir.path(),
         "r.csv: expected a file, found a directory\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/recording-format.md describe them",
+         docs/formats.md describe them",
     );
 }
 
@@ -34,19 +34,19 @@ fn an_empty_file() {
         "",
         "r.csv: empty; expected a header line with the names of the columns\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/recording-format.md describe them",
+         docs/formats.md describe them",
     );
     error_is(
         gzip(b""),
         "r.csv: empty; expected a header line with the names of the columns\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/recording-format.md describe them",
+         docs/formats.md describe them",
     );
     error_is(
         "\n\n\n",
         "r.csv: empty; expected a header line with the names of the columns\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/recording-format.md describe them",
+         docs/formats.md describe them",
     );
 }
 
@@ -66,13 +66,13 @@ fn a_header_only() {
 fn a_missing_column() {
     error_is(
         SAMPLE.replacen("wakee_flips,", "wakee_flops,", 1),
-        "r.csv:1: the header lacks wakee_flips\n  hint: docs/recording-format.md lists the columns",
+        "r.csv:1: the header lacks wakee_flips\n  hint: docs/formats.md lists the columns",
     );
     error_is(
         "a,b\n1,2\n",
         "r.csv:1: the header lacks kernel, topology, load, variant, features, seq, t_ns, dur_ns and 64 more; it begins \
          with \"a\"\n  \
-         hint: docs/recording-format.md lists the columns",
+         hint: docs/formats.md lists the columns",
     );
 }
 
@@ -97,7 +97,7 @@ fn not_a_csv() {
         "{\"kernel\": \"6.12\"}\n",
         "r.csv:1: the header lacks kernel, topology, load, variant, features, seq, t_ns, dur_ns and 64 more; it begins \
          with \"{\\\"kernel\\\": \\\"6.12\\\"}\"\n  \
-         hint: docs/recording-format.md lists the columns",
+         hint: docs/formats.md lists the columns",
     );
     let xz = b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F\x02\x00!\x01";
     error_is(

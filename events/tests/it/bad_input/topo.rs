@@ -21,7 +21,7 @@ fn a_missing_file() {
     fs::create_dir(dir.path().join(TOPO_NAME)).expect("a folder");
     error_in_folder_is(
         dir.path(),
-        "topo-6.12-A.json: Is a directory (os error 21)\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json: Is a directory (os error 21)\n  hint: docs/formats.md describes the topo file",
     );
 }
 
@@ -51,31 +51,31 @@ fn bad_json() {
         "",
         "topo-6.12-A.json:1: expected the description of a machine in JSON: EOF while parsing a value, at character \
          0\n  \
-         hint: docs/recording-format.md describes the topo file",
+         hint: docs/formats.md describes the topo file",
     );
     topo_error_is(
         &TOPO[..1000],
         "topo-6.12-A.json:1: expected the description of a machine in JSON: EOF while parsing a string, at character \
          1000\n  \
-         hint: docs/recording-format.md describes the topo file",
+         hint: docs/formats.md describes the topo file",
     );
     topo_error_is(
         "[]",
         "topo-6.12-A.json:1: expected the description of a machine in JSON: invalid length 0, expected struct Json \
          with 5 elements, at character 2\n  \
-         hint: docs/recording-format.md describes the topo file",
+         hint: docs/formats.md describes the topo file",
     );
     topo_error_is(
         "{\n  \"kernel\": \"6.12\",\n  \"topology\": 8\n}",
         "topo-6.12-A.json:3: expected the description of a machine in JSON: invalid type: integer `8`, expected a \
          string, at character 15\n  \
-         hint: docs/recording-format.md describes the topo file",
+         hint: docs/formats.md describes the topo file",
     );
     topo_error_is(
         &with("imbalance_pct", "imbalance"),
         "topo-6.12-A.json:1: expected the description of a machine in JSON: missing field `imbalance_pct`, at \
          character 1711\n  \
-         hint: docs/recording-format.md describes the topo file",
+         hint: docs/formats.md describes the topo file",
     );
     let long = format!("{{\"kernel\": \"6.12\", \"topology\": \"A\", \"cpu_llc\": \"{}\"}}", "x".repeat(1000));
     topo_error_is(
@@ -83,7 +83,7 @@ fn bad_json() {
         &format!(
             "topo-6.12-A.json:1: expected the description of a machine in JSON: invalid type: string \"{}..., \
              at character 1049\n  \
-             hint: docs/recording-format.md describes the topo file",
+             hint: docs/formats.md describes the topo file",
             "x".repeat(278)
         ),
     );
@@ -96,7 +96,7 @@ fn no_text() {
     error_in_folder_is(
         dir.path(),
         "topo-6.12-A.json: expected JSON, found bytes that are no text\n  \
-         hint: docs/recording-format.md describes the topo file",
+         hint: docs/formats.md describes the topo file",
     );
 }
 
@@ -132,7 +132,7 @@ fn a_bad_mask() {
     topo_error_is(
         &with("\"span\": \"3\"", "\"span\": \"7\""),
         "topo-6.12-A.json: key domains.0[0].span: expected a mask of 2 CPUs, as its weight says, found \"7\"\n  \
-         hint: docs/recording-format.md describes the topo file",
+         hint: docs/formats.md describes the topo file",
     );
     topo_error_is(
         &with("\"mask\": \"1\"", "\"mask\": \"0x1\""),
@@ -157,7 +157,7 @@ fn missing_and_surplus_cpus() {
     topo_error_is(
         &with("[0, 0, 0, 0, 0, 0, 0, 0]", "[]"),
         "topo-6.12-A.json: key cpu_llc: expected 1 to 8192 CPUs, found 0\n  \
-         hint: docs/recording-format.md describes the topo file",
+         hint: docs/formats.md describes the topo file",
     );
     topo_error_is(
         &with("[0, 0, 0, 0, 0, 0, 0, 0]", "[0, 0, 0, 0, 1, 1, 1, 1]"),
@@ -183,7 +183,7 @@ fn groups_that_contradict_their_domain() {
         &with("\"capacity\": 1024, \"weight\": 1", "\"capacity\": 1024, \"weight\": 2"),
         "topo-6.12-A.json: key domains.0[0].groups[0].mask: expected a mask of 2 CPUs, as its weight says, found \
          \"1\"\n  \
-         hint: docs/recording-format.md describes the topo file",
+         hint: docs/formats.md describes the topo file",
     );
     let groups = TOPO.find("\"groups\": [").expect("groups");
     let end = groups + TOPO[groups..].find(']').expect("an end");

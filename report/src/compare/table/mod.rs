@@ -9,7 +9,7 @@ use crate::numbers::{NONE, amount, count, duration, fixed, fixed_or_none, p_valu
 use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
 use wakelab_measure::{RunStats, State};
-use wakelab_study::compare::{Better, CompareRow, Comparison, PublishedRow, Side};
+use wakelab_study::compare::{Better, CompareRow, Comparison, ExperimentInfo, PublishedRow, Side};
 use wakelab_workload::TIME;
 
 /// The whole comparison: what was run, results, searches, times, changes of state, and what is assumed.
@@ -45,7 +45,7 @@ fn header(comparison: &Comparison) -> String {
     let _ = writeln!(
         text,
         "runs      {}, seed {}, {}; spread over seeds, not over machines",
-        count(experiment.repeats.into(), "repeat"),
+        repeats(experiment),
         experiment.seed,
         measured(comparison),
     );
@@ -59,6 +59,17 @@ fn header(comparison: &Comparison) -> String {
         text += "\nNot complete: it was interrupted, and only rows that were done are shown.\n";
     }
     text
+}
+
+/// How often each case is run on each side.
+pub(super) fn repeats(experiment: &ExperimentInfo) -> String {
+    match experiment.until {
+        None => count(experiment.repeats.into(), "repeat"),
+        Some(until) => format!(
+            "{} to {} repeats, until each 95% interval is within ±{}%",
+            experiment.repeats, until.most, until.half_width_pct
+        ),
+    }
 }
 
 /// What of each run is measured: all of it where the metric is its time.

@@ -9,7 +9,7 @@ use super::over_time::{SideOverTime, add_charts, migrations};
 use super::wakeups::{all_reasons, explained, latency, reasons};
 use super::{TEXT, n, side_names, table, text};
 use crate::VERSION;
-use crate::compare::{differ, state_name, verdict_lines};
+use crate::compare::{differ, number_of_runs, state_name, verdict_lines};
 use crate::numbers::{count, thousands};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_page::{
@@ -93,12 +93,13 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
     page
 }
 
-/// What the verdict's own lines leave open: how often each side was run where nothing was tested, and how many constants
-/// are assumed where it was not asked what they decide.
+/// What the verdict's own lines leave open: how often each side was run where nothing was tested, and how many
+/// constants are assumed where it was not asked what they decide.
 fn not_asked(found: &Comparison, verdict: &Verdict<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if verdict.tested() == 0 {
-        lines.push(format!("chance: {} a side", count(verdict.repeats.into(), "run")));
+        let runs = if verdict.repeats == [1, 1] { "run" } else { "runs" };
+        lines.push(format!("chance: {} {runs} a side", number_of_runs(verdict.repeats)));
     }
     if verdict.constants.is_none() {
         let assumed = found.assumed.len() as u64;
@@ -114,7 +115,7 @@ fn facts(found: &Comparison) -> Vec<(String, String)> {
     let info = &found.experiment;
     let ms = |ns: u64| format!("{} ms", thousands(ns / 1_000_000));
     let mut facts = vec![
-        ("repeats on each side".to_owned(), info.repeats.to_string()),
+        ("repeats on each side".to_owned(), repeats(found)),
         ("seed".to_owned(), info.seed.to_string()),
         ("simulated before measuring".to_owned(), ms(info.settle_ns)),
         ("measured".to_owned(), ms(info.time_ns)),
@@ -126,6 +127,16 @@ fn facts(found: &Comparison) -> Vec<(String, String)> {
         facts.push(("a tracer at each select_idle_cpu()".to_owned(), format!("{} ns", info.observer_cost_ns)));
     }
     facts
+}
+
+/// How often each case was run on each side.
+fn repeats(found: &Comparison) -> String {
+    let of_rows = || found.rows.iter().map(|row| row.base.n);
+    match (of_rows().min(), of_rows().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (Some(n), _) => n.to_string(),
+        _ => found.experiment.repeats.to_string(),
+    }
 }
 
 /// With every feature that is on for either.
@@ -144,8 +155,8 @@ fn sides(found: &Comparison) -> Vec<PageSide> {
 
 fn notes(found: &Comparison) -> Vec<String> {
     let mut notes = vec![
-        "All numbers are simulated: they say what the model does, not what a machine did. docs/validation.md says how \
-         far the model is from published results."
+        "All numbers are simulated: they say what the model does, not what a machine did. `wakelab docs evidence` \
+         has how far the model is from published results."
             .to_owned(),
     ];
     if !found.complete {
@@ -220,7 +231,7 @@ fn changes(found: &Comparison, verdict: &Verdict<'_>) -> Changes {
     Changes { base, with, metrics }
 }
 
-fn change(row: &CompareRow, judged: &JudgedRow) -> MetricRow {
+pub(super) fn change(row: &CompareRow, judged: &JudgedRow) -> MetricRow {
     let verdict = match judged.verdict {
         RowVerdict::Identical => PageVerdict::Identical,
         RowVerdict::Better => PageVerdict::Better,

@@ -24,6 +24,7 @@ pub fn comparison() -> Comparison {
             workloads: vec!["netperf:TCP_RR 150%..200%/50%".to_owned()],
             seed: 1,
             repeats: 3,
+            until: None,
             settle_ns: 600_000_000,
             time_ns: 1_000_000_000,
             base: "SIS_PROP".to_owned(),

@@ -39,6 +39,16 @@ impl CfsRq {
         es[task].on_rq = true;
     }
 
+    /// Puts the entity of a group back that runs on, though its group was throttled: a change of the running task has
+    /// set it again. It has been charged, and wakes.
+    pub(super) fn enqueue_curr(&mut self, es: &mut Entities, now: u64, se: TaskId) {
+        self.nr_queued += 1;
+        self.nr_idle += u32::from(es[se].is_idle());
+        self.load += es[se].full_weight();
+        self.place_entity(es, now, se, false);
+        es[se].on_rq = true;
+    }
+
     /// Takes a task off this queue (`dequeue_task_fair()` and `dequeue_entity()`, 6.1). A sleeper keeps its vruntime,
     /// because it will return to this virtual time; any other task's becomes relative to `min_vruntime`.
     pub fn dequeue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: DequeueFlags) {

@@ -23,7 +23,7 @@ mod place_entity;
 mod task_group;
 mod update_curr;
 
-pub use task_group::{GroupedCfsRq, TaskGroup};
+pub use task_group::GroupedCfsRq;
 pub use wakelab_kernel::CfsRules;
 
 use super::tasks_timeline::{ByVruntime, Timeline};

@@ -1,274 +1,208 @@
-//! Control groups of the CPU controller: one CPU's run queues of all groups (`kernel/sched/fair.c`, 5.10 to 6.1).
+//! Control groups on CFS: the operations that go through the run queues of all groups (5.10 to 6.1).
 //!
 //! ```text
-//! rq->cfs ── task            each group has a cfs_rq on each CPU, and an entity that competes for it on the cfs_rq of
-//!    │                       the group above; the weight of that is the group's share there (calc_group_shares())
-//!    └────── group's entity ── its cfs_rq ── task
-//!                                   └─────── entity of a group in it ── ...
-//!
-//! enqueue, dequeue, tick     go up from the task        for_each_sched_entity()
 //! pick                       goes down from rq->cfs
+//! switch                     puts and sets the entities that differ
 //! wake-up preemption         compares the entities of one cfs_rq above both tasks     find_matching_se()
 //! ```
 
 use super::CfsRq;
-use crate::pelt::{
-    Above, CfsRqPelt, CfsRqState, EntityState, GroupPelt, PeltRules, SchedAvg, UpdateFlags, calc_group_shares,
-    group_h_load, reweight_entity, update_load_avg,
+use crate::pelt::UpdateFlags;
+use crate::runqueue::cfs_bandwidth::Throttles;
+use crate::runqueue::load_weight::calc_delta;
+use crate::runqueue::task_group::{Counts, Hierarchy, scale_load_down};
+use crate::runqueue::{
+    DequeueFlags, Dequeued, EnqueueFlags, Entities, Entity, Hrtick, LoadWeight, Policy, Preempted, Prev, Resched,
+    Switch, TaskId, Tick,
 };
-use crate::runqueue::{DequeueFlags, EnqueueFlags, Entities, Entity, Hrtick, LoadWeight, Policy, Prev, Switch, TaskId};
 use crate::select::WakeFlags;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// A group of tasks, on all CPUs (`struct task_group`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TaskGroup {
-    /// The group that it is in; 0 is the root. Groups are numbered from 1, those above before those in them.
-    pub parent: u32,
-    /// Its weight, of full resolution: 2 << 10 to 1 << 28 (`tg->shares`).
-    pub shares: u64,
-    /// `cpu.idle`: against the others of its parent it is as a task of policy `SCHED_IDLE`.
-    pub idle: bool,
-}
-
-/// A group on one CPU (`tg->cfs_rq[cpu]` with `tg->se[cpu]`).
-#[derive(Clone, Debug)]
-struct OnCpu {
-    rq: CfsRq,
-    group: TaskGroup,
-    /// `se->depth` of the entities on its run queue.
-    depth: u32,
-    /// The entity that stands for it. The root has none.
-    se: TaskId,
-    pelt: GroupPelt,
-    /// `h_nr_running`: queued tasks here and in the groups below.
-    h_nr_running: u32,
-    /// `idle_h_nr_running`.
-    idle_h_nr_running: u32,
-}
-
 /// A buddy of a run queue: `cfs_rq->next`, `last` or `skip`.
 type Buddy = fn(&mut CfsRq) -> &mut Option<TaskId>;
 
-/// One CPU's run queues of all groups. It does what [`CfsRq`] does, for a task of any group
-/// ([`Entity::group`](crate::runqueue::Entity)).
+/// One CPU's CFS run queues of all groups.
 #[derive(Clone, Debug)]
 pub struct GroupedCfsRq {
-    /// The root, then the groups by number.
-    groups: Vec<OnCpu>,
-    curr: Option<TaskId>,
-    /// By group: the load of all CPUs, while an operation is under way (`tg->load_avg`).
-    load_avg: Vec<i64>,
-    /// PELT's clock, ns.
-    clock_pelt: u64,
-    /// The root's averages have changed.
-    changed: bool,
+    pub(in crate::runqueue) h: Hierarchy,
+    /// By group, the root's first.
+    pub(in crate::runqueue) rqs: Vec<CfsRq>,
 }
 
 impl GroupedCfsRq {
-    /// The run queues of an idle CPU, whose root is `rq`. Adds the groups' entities.
-    ///
-    /// # Panics
-    /// If a group's parent does not come before it.
-    pub fn new(rq: &CfsRq, groups: &[TaskGroup], pelt: PeltRules, es: &mut Entities) -> Self {
-        let root = TaskGroup { parent: 0, shares: 1 << 20, idle: false };
-        let mut on_cpu: Vec<OnCpu> = Vec::with_capacity(groups.len() + 1);
-        for (number, group) in (0..).zip([root].iter().chain(groups)) {
-            assert!(number == 0 || group.parent < number, "group {number} comes before the group that it is in");
-            let depth = if number == 0 { 0 } else { on_cpu[group.parent as usize].depth + 1 };
-            let mut se = Entity::new(if group.idle { Policy::Idle } else { Policy::Normal }, 0, 0);
-            // init_tg_cfs_entry(): "guarantee group entities always have weight"
-            se.set_full_weight(u64::from(LoadWeight::of(Policy::Normal, 0).weight) << 10);
-            (se.group, se.my_q) = (group.parent, number);
-            let se = if number == 0 { TaskId(u32::MAX) } else { es.push(se) };
-            let (rq, pelt) = (rq.clone(), GroupPelt::new(pelt));
-            on_cpu.push(OnCpu { rq, group: *group, depth, se, pelt, h_nr_running: 0, idle_h_nr_running: 0 });
-        }
-        GroupedCfsRq { groups: on_cpu, curr: None, load_avg: Vec::new(), clock_pelt: 0, changed: false }
-    }
-
-    /// Begins an operation: lends it the root's averages, the groups' loads of all CPUs, by number from 0, and PELT's
-    /// clock, ns.
-    pub fn enter(&mut self, root: CfsRqPelt, load_avg: Vec<i64>, clock_pelt: u64) {
-        self.groups[0].pelt.cfs_rq = root;
-        (self.load_avg, self.clock_pelt, self.changed) = (load_avg, clock_pelt, false);
-    }
-
-    /// Ends an operation: gives back what it was lent, and whether the root's averages changed
-    /// (`cfs_rq_util_change()`).
-    pub fn leave(&mut self) -> (CfsRqPelt, Vec<i64>, bool) {
-        (self.groups[0].pelt.cfs_rq, std::mem::take(&mut self.load_avg), self.changed)
-    }
-
-    /// The running task; `None` if the CPU is idle.
-    #[inline]
-    pub fn curr(&self) -> Option<TaskId> {
-        self.curr
-    }
-
-    /// The queued tasks of all groups (`rq->cfs.h_nr_running`).
-    pub fn nr_queued(&self) -> u32 {
-        self.groups[0].h_nr_running
-    }
-
-    /// Those of policy `SCHED_IDLE`, or in a group with `cpu.idle` (`rq->cfs.idle_h_nr_running`).
-    pub fn nr_idle(&self) -> u32 {
-        self.groups[0].idle_h_nr_running
+    /// The run queues of an idle CPU, whose root is `rq`.
+    pub(in crate::runqueue) fn new(rq: &CfsRq, h: Hierarchy) -> Self {
+        let rqs = h.of.iter().map(|_| rq.clone()).collect();
+        GroupedCfsRq { h, rqs }
     }
 
     /// Whether a task is a buddy on its group's run queue.
-    pub fn is_buddy(&self, es: &Entities, task: TaskId) -> bool {
+    pub(in crate::runqueue) fn is_buddy(&self, es: &Entities, task: TaskId) -> bool {
         let rq = self.rq_of(es, task);
         [rq.next, rq.last].contains(&Some(task))
     }
 
+    /// CFS has no such thing: true.
+    pub(in crate::runqueue) fn entity_eligible(&self, _: &Entities, _: TaskId) -> bool {
+        true
+    }
+
     /// The run queue that an entity is on (`cfs_rq_of()`).
     fn rq_of(&self, es: &Entities, se: TaskId) -> &CfsRq {
-        &self.groups[es[se].group as usize].rq
+        &self.rqs[es[se].group as usize]
     }
 
     fn rq_mut(&mut self, es: &Entities, se: TaskId) -> &mut CfsRq {
-        &mut self.groups[es[se].group as usize].rq
+        &mut self.rqs[es[se].group as usize]
     }
 
-    /// `parent_entity()`.
-    fn parent_entity(&self, es: &Entities, se: TaskId) -> Option<TaskId> {
-        let group = es[se].group;
-        (group != 0).then(|| self.groups[group as usize].se)
-    }
-
-    /// The weight, the number of tasks and the current task of a group's run queue (0: the root's).
-    pub fn state(&self, group: u32) -> CfsRqState {
-        let of = &self.groups[group as usize];
-        CfsRqState { weight: scale_load_down(of.rq.load), h_nr_runnable: of.h_nr_running, curr: of.rq.curr.is_some() }
-    }
-
-    /// `update_load_avg()` of a group's entity, with UPDATE_TG.
-    fn update_load_avg(&mut self, es: &Entities, group: u32, attach: bool) {
-        let (se, above) = (self.groups[group as usize].se, self.groups[group as usize].group.parent);
-        let (weight, on_rq) = (u64::from(es[se].load.weight), es[se].on_rq);
-        let (state, now) = (self.state(above), self.clock_pelt);
-        let own_weight = self.state(group).weight;
-        let (lower, upper) = self.groups.split_at_mut(group as usize);
-        let (above_on_cpu, own) = (&mut lower[above as usize], &mut upper[0]);
-        own.pelt.update_se(now, weight, on_rq, above_on_cpu.rq.curr == Some(se));
-        let mut changed = above_on_cpu.pelt.update_cfs_rq_load_avg(now, &state);
-        let GroupPelt { cfs_rq, propagate, .. } = &mut above_on_cpu.pelt;
-        let mut up = Above { cfs_rq, propagate: (above != 0).then_some(propagate) };
-        changed |= own.pelt.propagate_entity_load_avg(&mut up, weight, own_weight);
-        if attach && own.pelt.se.last_update_time == 0 {
-            own.pelt.attach_se(&mut up, weight);
-            changed = true;
-        }
-        match above {
-            0 => self.changed |= changed,
-            _ if changed => above_on_cpu.pelt.update_tg_load_avg(&mut self.load_avg[above as usize]),
-            _ => {}
-        }
-    }
-
-    /// `se_update_runnable()` and `update_cfs_group()` of a group's entity, with `reweight_entity()`.
+    /// `update_cfs_group()` of a group's entity, with `reweight_entity()`.
     fn update_cfs_group(&mut self, es: &mut Entities, now: u64, group: u32) {
-        let own = &mut self.groups[group as usize];
-        let (weight, load_avg) = (scale_load_down(own.rq.load), own.pelt.cfs_rq.avg.load_avg);
-        let (tg_load_avg, contrib) = (self.load_avg[group as usize], own.pelt.tg_load_avg_contrib);
-        let shares = calc_group_shares(own.group.shares, weight, load_avg, tg_load_avg, contrib);
-        let (se, above) = (own.se, own.group.parent);
-        let (lower, upper) = self.groups.split_at_mut(group as usize);
-        let (rq, pelt) = (&mut lower[above as usize].rq, &mut lower[above as usize].pelt.cfs_rq);
+        let Some(shares) = self.h.calc_group_shares(es, group) else { return };
+        let se = self.h.of[group as usize].se;
+        let rq = &self.rqs[es[se].group as usize];
         if es[se].on_rq {
             // "commit outstanding execution time"
             if rq.curr == Some(se) {
-                rq.update_curr(es, now);
+                self.update_curr(es, now, es[se].group);
             }
-            rq.load -= es[se].full_weight();
+            self.rq_mut(es, se).load -= es[se].full_weight();
         }
-        let old = u64::from(es[se].load.weight);
-        es[se].set_full_weight(shares);
-        reweight_entity(pelt, &mut upper[0].pelt.se, old, u64::from(es[se].load.weight));
+        self.h.reweight(es, group, shares);
         if es[se].on_rq {
-            rq.load += es[se].full_weight();
+            self.rq_mut(es, se).load += es[se].full_weight();
         }
-    }
-
-    fn se_update_runnable(&mut self, group: u32) {
-        let own = &mut self.groups[group as usize];
-        own.pelt.runnable_weight = u64::from(own.h_nr_running);
     }
 
     /// Puts a task on its group's run queue, and the groups' entities on those above (`enqueue_task_fair()`).
-    pub fn enqueue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, mut flags: EnqueueFlags) {
-        let mut idle = u32::from(es[task].is_idle());
+    pub(in crate::runqueue) fn enqueue_task(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        mut flags: EnqueueFlags,
+    ) -> Resched {
+        let mut idle = es[task].is_idle();
         let mut next = Some(task);
         while let Some(se) = next {
             let my_q = es[se].my_q;
-            let joins = !es[se].on_rq;
-            if my_q != 0 {
-                if joins {
-                    self.rq_mut(es, se).update_curr(es, now);
-                }
-                self.update_load_avg(es, my_q, joins);
-                self.se_update_runnable(my_q);
+            if !es[se].on_rq {
+                self.enqueue_entity(es, now, se, flags);
+                flags = EnqueueFlags::WAKEUP;
+            } else {
+                self.h.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG);
+                self.h.se_update_runnable(my_q);
                 self.update_cfs_group(es, now, my_q);
             }
-            let of = &mut self.groups[es[se].group as usize];
-            if joins {
-                of.rq.enqueue_task(es, now, se, flags);
-                flags = EnqueueFlags::WAKEUP;
+            let of = self.h.cfs_rq_of(es, se);
+            of.nr.add(Counts::of(1, true, idle));
+            idle |= of.group.idle;
+            if self.h.counts_end(es[se].group) {
+                break;
             }
-            of.h_nr_running += 1;
-            of.idle_h_nr_running += idle;
-            idle |= u32::from(of.group.idle);
-            next = self.parent_entity(es, se);
+            next = self.h.parent_entity(es, se);
+        }
+        Resched::No
+    }
+
+    /// Charges what runs on a group's run queue (`update_curr()`).
+    fn update_curr(&mut self, es: &mut Entities, now: u64, group: u32) {
+        let ran = self.h.ran(es, group);
+        self.rqs[group as usize].update_curr(es, now);
+        self.h.account_ran(es, group, ran);
+    }
+
+    /// `enqueue_entity()`.
+    fn enqueue_entity(&mut self, es: &mut Entities, now: u64, se: TaskId, flags: EnqueueFlags) {
+        let (my_q, group) = (es[se].my_q, es[se].group);
+        if my_q != 0 || self.h.bandwidth_used() {
+            self.update_curr(es, now, group);
+        }
+        if my_q != 0 {
+            self.h.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG | UpdateFlags::DO_ATTACH);
+            self.h.se_update_runnable(my_q);
+            self.update_cfs_group(es, now, my_q);
+        }
+        let rq = self.rq_mut(es, se);
+        if rq.curr == Some(se) {
+            rq.enqueue_curr(es, now, se);
+        } else {
+            rq.enqueue_task(es, now, se, flags);
+        }
+        self.h.account_entity_enqueue(es, se);
+        if self.h.bandwidth_used() && self.h.of[group as usize].nr_queued == 1 {
+            self.check_enqueue_throttle(es, now, group);
+        }
+    }
+
+    /// `dequeue_entity()`.
+    fn dequeue_entity(&mut self, es: &mut Entities, now: u64, se: TaskId, flags: DequeueFlags) {
+        let (my_q, group) = (es[se].my_q, es[se].group);
+        if my_q != 0 || self.h.bandwidth_used() {
+            self.update_curr(es, now, group);
+        }
+        if my_q != 0 {
+            self.h.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG);
+            self.h.se_update_runnable(my_q);
+        }
+        self.clear_buddies(es, se);
+        self.rq_mut(es, se).dequeue_task(es, now, se, flags);
+        self.h.account_entity_dequeue(es, se);
+        self.h.last_dequeued(group);
+        if my_q != 0 {
+            self.update_cfs_group(es, now, my_q);
         }
     }
 
     /// Takes a task off its group's run queue, and the entities of groups that are empty then off those above
     /// (`dequeue_task_fair()`).
-    pub fn dequeue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, mut flags: DequeueFlags) {
+    pub(in crate::runqueue) fn dequeue_task(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        mut flags: DequeueFlags,
+    ) -> Dequeued {
         let sleeps = flags.contains(DequeueFlags::SLEEP);
-        let mut idle = u32::from(es[task].is_idle());
+        let mut idle = es[task].is_idle();
         let (mut next, mut leaves) = (Some(task), true);
         while let Some(se) = next {
             let my_q = es[se].my_q;
-            if my_q != 0 {
-                if leaves {
-                    self.rq_mut(es, se).update_curr(es, now);
-                }
-                self.update_load_avg(es, my_q, false);
-                self.se_update_runnable(my_q);
-            }
             if leaves {
-                self.clear_buddies(es, se);
-                self.rq_mut(es, se).dequeue_task(es, now, se, flags);
+                self.dequeue_entity(es, now, se, flags);
                 flags |= DequeueFlags::SLEEP;
-            }
-            if my_q != 0 {
+            } else {
+                self.h.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG);
+                self.h.se_update_runnable(my_q);
                 self.update_cfs_group(es, now, my_q);
             }
-            let of = &mut self.groups[es[se].group as usize];
-            of.h_nr_running -= 1;
-            of.idle_h_nr_running -= idle;
-            idle |= u32::from(of.group.idle);
-            let others = of.rq.load != 0;
-            next = self.parent_entity(es, se);
+            let of = self.h.cfs_rq_of(es, se);
+            of.nr.add(Counts::of(-1, true, idle));
+            idle |= of.group.idle;
+            let others = of.load != 0;
+            if self.h.counts_end(es[se].group) {
+                break;
+            }
+            let stands = self.h.stands(es[se].group);
+            next = self.h.parent_entity(es, se);
             if leaves && others {
                 leaves = false;
                 // "Bias pick_next to pick a task from this cfs_rq."
-                if let Some(parent) = next.filter(|_| sleeps) {
+                if let Some(parent) = next.filter(|_| sleeps && !stands) {
                     self.set_next_buddy(es, parent);
                 }
             }
         }
+        Dequeued { off_rq: true, resched: Resched::No }
     }
 
     /// Takes the running task off if it blocks or exits, and gives the CPU to the task that should have it
     /// (`__schedule()`, `pick_next_task_fair()`).
-    pub fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
+    pub(in crate::runqueue) fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
         self.try_to_block_task(es, now, prev);
         let next = self.pick_task_fair(es, now);
-        if next != self.curr {
+        if next != self.h.curr {
             self.switch(es, now, next);
         }
         Switch { next, reaped: SmallVec::new() }
@@ -276,15 +210,15 @@ impl GroupedCfsRq {
 
     /// Takes the running task off if it blocks or exits (`__schedule()`; since 6.13 `try_to_block_task()`).
     fn try_to_block_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
-        if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
+        if let Some(curr) = self.h.curr.filter(|_| prev != Prev::Runs) {
             self.dequeue_task(es, now, curr, DequeueFlags::SLEEP);
         }
     }
 
     /// A higher class takes the CPU (`put_prev_task_fair()`).
-    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+    pub(in crate::runqueue) fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
         self.try_to_block_task(es, now, prev);
-        if self.curr.is_some() {
+        if self.h.curr.is_some() {
             self.switch(es, now, None);
         }
     }
@@ -292,11 +226,23 @@ impl GroupedCfsRq {
     fn pick_task_fair(&mut self, es: &mut Entities, now: u64) -> Option<TaskId> {
         let mut group = 0;
         loop {
-            let rq = &mut self.groups[group as usize].rq;
-            let curr = rq.queued_curr(es);
+            let curr = self.rqs[group as usize].queued_curr(es);
             if curr.is_some() {
-                rq.update_curr(es, now);
+                self.update_curr(es, now, group);
             }
+            if self.h.bandwidth_used()
+                && self.h.of[group as usize].curr.is_some()
+                && self.check_cfs_rq_runtime(es, now, group)
+            {
+                if self.h.of[0].nr_queued == 0 {
+                    return None;
+                }
+                // "simple"
+                self.switch(es, now, None);
+                group = 0;
+                continue;
+            }
+            let rq = &mut self.rqs[group as usize];
             let se = rq.pick_next_entity(es, curr)?;
             if rq.rules.pick_clears_buddies {
                 self.clear_buddies(es, se);
@@ -310,51 +256,64 @@ impl GroupedCfsRq {
 
     /// Gives the CPU to another task: "only change the part that actually changes" (`pick_next_task_fair()`).
     fn switch(&mut self, es: &mut Entities, now: u64, next: Option<TaskId>) {
-        let (mut pse, mut se) = (self.curr, next);
+        let (mut pse, mut se) = (self.h.curr, next);
         if let (None, Some(next)) = (pse, next) {
             // From idle it goes down from the root ("simple").
             let chain: SmallVec<[TaskId; 8]> =
-                std::iter::successors(Some(next), |&se| self.parent_entity(es, se)).collect();
+                std::iter::successors(Some(next), |&se| self.h.parent_entity(es, se)).collect();
             chain.iter().rev().for_each(|&se| self.set_next_entity(es, now, se));
-            self.curr = Some(next);
+            self.h.curr = Some(next);
             return;
         }
         loop {
-            let depth = |rqs: &Self, se: Option<TaskId>| se.map(|se| rqs.groups[es[se].group as usize].depth);
+            let depth = |rqs: &Self, se: Option<TaskId>| se.map(|se| rqs.h.depth(es, se));
             let (pse_depth, se_depth) = (depth(self, pse), depth(self, se));
             let of = |se: Option<TaskId>| se.map(|se| es[se].group);
             let matches = of(pse) == of(se);
             // None, above the root's, is less than any depth.
             if let Some(put) = pse.filter(|_| matches || pse_depth >= se_depth) {
                 self.put_prev_entity(es, now, put);
-                pse = self.parent_entity(es, put);
+                pse = self.h.parent_entity(es, put);
             }
             if let Some(set) = se.filter(|_| matches || se_depth >= pse_depth) {
                 self.set_next_entity(es, now, set);
-                se = self.parent_entity(es, set);
+                se = self.h.parent_entity(es, set);
             }
             if matches {
                 break;
             }
         }
-        self.curr = next;
+        self.h.curr = next;
     }
 
     fn put_prev_entity(&mut self, es: &mut Entities, now: u64, se: TaskId) {
-        if es[se].my_q != 0 && es[se].on_rq {
-            self.update_load_avg(es, es[se].my_q, false);
+        if self.h.bandwidth_used() {
+            let group = es[se].group;
+            if es[se].on_rq {
+                self.update_curr(es, now, group);
+            }
+            self.check_cfs_rq_runtime(es, now, group);
         }
         self.rq_mut(es, se).put_prev_entity(es, now);
+        match es[se].my_q {
+            _ if !es[se].on_rq => {}
+            0 => self.h.age_only(es[se].group),
+            my_q => self.h.update_load_avg(es, my_q, UpdateFlags::empty()),
+        }
+        self.h.cfs_rq_of(es, se).curr = None;
     }
 
     fn set_next_entity(&mut self, es: &mut Entities, now: u64, se: TaskId) {
-        if !self.groups[0].rq.rules.pick_clears_buddies {
+        if !self.rqs[0].rules.pick_clears_buddies {
             self.clear_buddies(es, se);
         }
-        if es[se].my_q != 0 && es[se].on_rq {
-            self.update_load_avg(es, es[se].my_q, false);
+        match es[se].my_q {
+            _ if !es[se].on_rq => {}
+            0 => self.h.age(es[se].group),
+            my_q => self.h.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG),
         }
         self.rq_mut(es, se).set_next_entity(es, now, se);
+        self.h.cfs_rq_of(es, se).curr = Some(se);
     }
 
     /// Removes an entity from the buddies, and the groups that are there for it (`clear_buddies()`).
@@ -368,7 +327,7 @@ impl GroupedCfsRq {
                     break;
                 }
                 *buddy = None;
-                up = self.parent_entity(es, se);
+                up = self.h.parent_entity(es, se);
             }
         }
     }
@@ -382,28 +341,23 @@ impl GroupedCfsRq {
         let mut up = Some(se);
         while let Some(se) = up.filter(|&se| es[se].on_rq && !es[se].is_idle()) {
             *kind(self.rq_mut(es, se)) = Some(se);
-            up = self.parent_entity(es, se);
+            up = self.h.parent_entity(es, se);
         }
-    }
-
-    /// The entities of both that are on one run queue (`find_matching_se()`).
-    fn find_matching_se(&self, es: &Entities, mut se: TaskId, mut pse: TaskId) -> (TaskId, TaskId) {
-        let depth = |se: TaskId| self.groups[es[se].group as usize].depth;
-        let up = |se: TaskId| self.parent_entity(es, se).expect("the root's run queue has all groups above its own");
-        while es[se].group != es[pse].group {
-            let (se_depth, pse_depth) = (depth(se), depth(pse));
-            if se_depth >= pse_depth {
-                se = up(se);
-            }
-            if pse_depth >= se_depth {
-                pse = up(pse);
-            }
-        }
-        (se, pse)
     }
 
     /// Whether `task`, which was enqueued, requests a reschedule (`check_preempt_wakeup()`, 5.10 and 6.1).
-    pub fn check_preempt_wakeup(
+    pub(in crate::runqueue) fn wakeup_preempt(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        flags: WakeFlags,
+        need_resched: bool,
+    ) -> Preempted {
+        Resched::Now.when(self.check_preempt_wakeup(es, now, task, flags, need_resched)).into()
+    }
+
+    fn check_preempt_wakeup(
         &mut self,
         es: &mut Entities,
         now: u64,
@@ -411,11 +365,11 @@ impl GroupedCfsRq {
         flags: WakeFlags,
         need_resched: bool,
     ) -> bool {
-        let Some(curr) = self.curr else { return true };
-        if curr == task {
+        let Some(curr) = self.h.curr else { return true };
+        if curr == task || self.h.stands(es[task].group) {
             return false;
         }
-        let params = self.groups[0].rq.params.clone();
+        let params = self.rqs[0].params.clone();
         let scale = self.rq_of(es, curr).nr_queued >= params.nr_latency;
         if params.next_buddy && scale && !flags.contains(WakeFlags::FORK) {
             self.set_next_buddy(es, task);
@@ -429,14 +383,14 @@ impl GroupedCfsRq {
                 return false;
             }
             let pse;
-            (se, pse) = self.find_matching_se(es, curr, task);
+            (se, pse) = self.h.find_matching_se(es, curr, task);
             let (cse_is_idle, pse_is_idle) = (es[se].is_idle(), es[pse].is_idle());
             if !cse_is_idle && pse_is_idle {
                 return false;
             }
             if cse_is_idle == pse_is_idle {
-                let rq = self.rq_mut(es, se);
-                rq.update_curr(es, now);
+                self.update_curr(es, now, es[se].group);
+                let rq = self.rq_of(es, se);
                 if rq.wakeup_preempt_entity(es, se, pse) != Ordering::Greater {
                     return false;
                 }
@@ -452,28 +406,42 @@ impl GroupedCfsRq {
     }
 
     /// The task's part of the period, through all groups, ns (`sched_slice()`).
-    pub fn sched_slice(&self, es: &Entities, se: TaskId) -> u64 {
-        let root = &self.groups[0];
-        let nr = if root.rq.params.alt_period { root.h_nr_running } else { self.rq_of(es, se).nr_queued };
-        let mut slice = root.rq.sched_period(nr + u32::from(!es[se].on_rq));
+    fn sched_slice(&self, es: &Entities, se: TaskId) -> u64 {
+        let root = &self.rqs[0];
+        let nr = if root.params.alt_period { self.h.of[0].nr.queued as u32 } else { self.rq_of(es, se).nr_queued };
+        let mut slice = root.sched_period(nr + u32::from(!es[se].on_rq));
         let mut up = Some(se);
         while let Some(se) = up {
-            slice = self.rq_of(es, se).share_of(&es[se], slice);
-            up = self.parent_entity(es, se);
+            let (e, load) = (&es[se], self.h.of[es[se].group as usize].load);
+            let load = if e.on_rq { load } else { load + e.full_weight() };
+            slice = calc_delta(slice, e.load.weight, LoadWeight::sum(scale_load_down(load)));
+            up = self.h.parent_entity(es, se);
         }
         // The idle least is that of an entity beside others on its own run queue.
         self.rq_of(es, se).at_least_min_granularity(&es[se], slice)
     }
 
-    /// Handles the tick, or, if the slice is over (`queued`), the hrtick (`task_tick_fair()`). `checks`: looks for
-    /// preemption. Returns whether to reschedule.
-    pub fn task_tick(&mut self, es: &mut Entities, now: u64, checks: bool) -> bool {
-        let (mut up, mut resched) = (self.curr, false);
+    /// Handles the tick (`task_tick_fair()`), which looks for preemption unless the hrtick is active.
+    pub(in crate::runqueue) fn task_tick(&mut self, es: &mut Entities, now: u64, pending: Tick) -> Resched {
+        let checks = !pending.hrtick_active || self.rqs[0].params.double_tick;
+        Resched::Now.when(self.entity_tick(es, now, checks))
+    }
+
+    /// Charges the running task and its groups.
+    pub(in crate::runqueue) fn charge(&mut self, es: &mut Entities, now: u64) -> Resched {
+        self.entity_tick(es, now, false);
+        Resched::No
+    }
+
+    /// `entity_tick()` of the running task and of its groups. `checks`: looks for preemption. Returns whether to
+    /// reschedule.
+    fn entity_tick(&mut self, es: &mut Entities, now: u64, checks: bool) -> bool {
+        let (mut up, mut resched) = (self.h.curr, false);
         while let Some(se) = up {
-            self.rq_mut(es, se).update_curr(es, now);
+            self.update_curr(es, now, es[se].group);
             let my_q = es[se].my_q;
             if my_q != 0 {
-                self.update_load_avg(es, my_q, false);
+                self.h.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG);
                 self.update_cfs_group(es, now, my_q);
             }
             if checks && self.rq_of(es, se).nr_queued > 1 {
@@ -484,199 +452,137 @@ impl GroupedCfsRq {
                 }
                 resched |= preempts;
             }
-            up = self.parent_entity(es, se);
+            up = self.h.parent_entity(es, se);
         }
         resched
     }
 
     /// The running task's hrtick (`hrtick_start_fair()`).
-    pub fn hrtick(&self, es: &Entities) -> Hrtick {
-        let on = self.groups[0].rq.params.hrtick && self.nr_queued() > 1;
-        let Some(curr) = self.curr.filter(|_| on) else { return Hrtick::Off };
+    pub(in crate::runqueue) fn hrtick(&self, es: &Entities, _: u64) -> Hrtick {
+        let on = self.rqs[0].params.hrtick && self.h.of[0].nr.queued > 1;
+        let Some(curr) = self.h.curr.filter(|_| on) else { return Hrtick::Off };
         let ran = es[curr].sum_exec_runtime - es[curr].prev_sum_exec_runtime;
         self.sched_slice(es, curr).checked_sub(ran).map_or(Hrtick::Over, Hrtick::start)
     }
 
     /// Sets the first vruntime of a new task, on the run queue of the running task's group (`task_fork_fair()`).
-    pub fn task_fork(&mut self, es: &mut Entities, now: u64, task: TaskId) {
-        let rq = self.rq_mut(es, task);
-        if let Some(curr) = rq.curr {
-            rq.update_curr(es, now);
+    pub(in crate::runqueue) fn task_fork(&mut self, es: &mut Entities, now: u64, task: TaskId) -> Resched {
+        if let Some(curr) = self.rq_of(es, task).curr {
+            self.update_curr(es, now, es[task].group);
             es[task].vruntime = es[curr].vruntime;
         }
         let vslice = es[task].calc_delta_fair(self.sched_slice(es, task));
         let rq = self.rq_of(es, task);
         rq.place(es, now, task, Some(vslice));
         es[task].vruntime = es[task].vruntime.wrapping_sub(rq.min_vruntime);
+        Resched::No
     }
 
     /// A task wakes on another CPU (`migrate_task_rq_fair()`).
-    pub fn migrate_task_rq(&self, es: &mut Entities, task: TaskId) {
+    pub(in crate::runqueue) fn migrate_task_rq(&self, es: &mut Entities, task: TaskId) {
         let rq = self.rq_of(es, task);
         rq.migrate_task_rq(&mut es[task]);
     }
 
     /// The running task yields (`yield_task_fair()`).
-    pub fn yield_task(&mut self, es: &mut Entities, now: u64) {
-        let Some(curr) = self.curr.filter(|_| self.nr_queued() != 1) else { return };
+    pub(in crate::runqueue) fn yield_task(&mut self, es: &mut Entities, now: u64) {
+        let Some(curr) = self.h.curr.filter(|_| self.h.of[0].nr.queued != 1) else { return };
         self.clear_buddies(es, curr);
         if es[curr].policy != Policy::Batch {
-            self.rq_mut(es, curr).update_curr(es, now);
+            self.update_curr(es, now, es[curr].group);
         }
         let mut up = Some(curr);
         while let Some(se) = up {
             self.rq_mut(es, se).skip = Some(se);
-            up = self.parent_entity(es, se);
+            up = self.h.parent_entity(es, se);
         }
     }
 
     /// Takes a task off its run queue and the CPU while `change` is applied to its nice value or policy
     /// (`set_user_nice()`, `__sched_setscheduler()`).
-    pub fn sched_change(&mut self, es: &mut Entities, now: u64, task: TaskId, change: impl FnOnce(&mut Entity)) {
-        let (queued, running) = (es[task].on_rq, self.curr == Some(task));
+    pub(in crate::runqueue) fn set_load_weight(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        change: impl FnOnce(&mut Entity),
+    ) -> Resched {
+        let (queued, running) = (es[task].on_rq, self.h.curr == Some(task));
         if queued {
             self.dequeue_task(es, now, task, DequeueFlags::SAVE);
         }
         if running {
             self.switch(es, now, None);
         }
+        let old = u64::from(es[task].load.weight);
         change(&mut es[task]);
         es[task].load = LoadWeight::of(es[task].policy, es[task].nice);
+        self.h.reweight_task(es, task, old);
         if queued {
-            self.enqueue_task(es, now, task, EnqueueFlags::empty());
+            let _ = self.enqueue_task(es, now, task, EnqueueFlags::empty());
         }
         if running {
-            self.switch(es, now, Some(task));
+            let chain = std::iter::successors(Some(task), |&se| self.h.parent_entity(es, se));
+            let chain: SmallVec<[TaskId; 8]> = chain.collect();
+            chain.into_iter().for_each(|se| self.set_next_entity(es, now, se));
+            self.h.curr = Some(task);
         }
+        Resched::No
     }
 
     /// Changes a task's nice value (`set_user_nice()`). Returns whether to reschedule.
-    pub fn set_user_nice(&mut self, es: &mut Entities, now: u64, task: TaskId, nice: i8, need_resched: bool) -> bool {
+    pub(in crate::runqueue) fn set_user_nice(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        nice: i8,
+        need_resched: bool,
+    ) -> Preempted {
         let old_nice = es[task].nice;
         if nice == old_nice {
-            return false;
+            return Preempted::default();
         }
-        self.sched_change(es, now, task, |e| e.nice = nice);
-        if !es[task].on_rq || self.groups[0].rq.nr_queued == 1 {
-            return false;
+        let _ = self.set_load_weight(es, now, task, |e| e.nice = nice);
+        if !es[task].on_rq || self.rqs[0].nr_queued == 1 {
+            return Preempted::default();
         }
-        if self.curr == Some(task) {
+        let asks = if self.h.curr == Some(task) {
             nice > old_nice
         } else {
             self.check_preempt_wakeup(es, now, task, WakeFlags::empty(), need_resched)
-        }
-    }
-
-    /// `update_load_avg()` of a task whose averages are `avg`. `waited`: it has been given the CPU, and nothing of its
-    /// group ran up to now (`set_next_entity()`).
-    pub fn update_task_load_avg(
-        &mut self,
-        es: &Entities,
-        task: TaskId,
-        avg: &mut SchedAvg,
-        flags: UpdateFlags,
-        waited: bool,
-    ) {
-        let (e, group) = (&es[task], es[task].group);
-        let (weight, curr) = (u64::from(e.load.weight), !waited && self.rq_of(es, task).curr == Some(task));
-        let entity = EntityState { weight, on_rq: e.on_rq, sched_delayed: false, curr };
-        let (state, now) = (self.state(group), self.clock_pelt);
-        let state = CfsRqState { curr: state.curr && !waited, ..state };
-        let pelt = &mut self.groups[group as usize].pelt;
-        if group == 0 {
-            self.changed |= update_load_avg(&mut pelt.cfs_rq, &state, avg, &entity, now, flags);
-        } else {
-            pelt.update_load_avg(&state, avg, &entity, now, flags, &mut self.load_avg[group as usize]);
-        }
-    }
-
-    /// The averages of a group's run queue (0: the root's, within an operation).
-    pub fn pelt(&mut self, group: u32) -> &mut CfsRqPelt {
-        &mut self.groups[group as usize].pelt.cfs_rq
-    }
-
-    /// `update_blocked_averages()`: ages all run queues, those below before those above.
-    pub fn update_blocked_averages(&mut self, es: &Entities) {
-        for group in (1..self.groups.len() as u32).rev() {
-            let (state, now) = (self.state(group), self.clock_pelt);
-            let own = &mut self.groups[group as usize];
-            if own.pelt.update_cfs_rq_load_avg(now, &state) {
-                own.pelt.update_tg_load_avg(&mut self.load_avg[group as usize]);
-            }
-            if !own.pelt.skip_blocked_update() {
-                self.update_load_avg(es, group, false);
-            }
-        }
-        let (state, now) = (self.state(0), self.clock_pelt);
-        self.changed |= self.groups[0].pelt.update_cfs_rq_load_avg(now, &state);
-    }
-
-    /// Brings the `h_load` of a group and of those above up to date, once a jiffy (`update_cfs_rq_h_load()`).
-    pub fn update_cfs_rq_h_load(&mut self, group: u32, jiffies: u64) {
-        if self.groups[group as usize].pelt.cfs_rq.last_h_load_update == jiffies {
-            return;
-        }
-        let h_load = if group == 0 {
-            self.groups[0].pelt.cfs_rq.avg.load_avg
-        } else {
-            let above = self.groups[group as usize].group.parent;
-            self.update_cfs_rq_h_load(above, jiffies);
-            let cfs_rq = &self.groups[above as usize].pelt.cfs_rq;
-            group_h_load(cfs_rq.h_load, self.groups[group as usize].pelt.se.load_avg, cfs_rq.avg.load_avg)
         };
-        let cfs_rq = &mut self.groups[group as usize].pelt.cfs_rq;
-        (cfs_rq.h_load, cfs_rq.last_h_load_update) = (h_load, jiffies);
-    }
-
-    /// The load of a task of a group whose `load_avg` is this, by the averages of this moment; `root` are the root's.
-    pub fn h_load_now(&self, group: u32, load_avg: u64, root: &CfsRqPelt) -> u64 {
-        let (mut group, mut load) = (group, load_avg);
-        while group != 0 {
-            let of = &self.groups[group as usize];
-            // What of the group's entity the task is, and so of the run queue above.
-            load = group_h_load(load, of.pelt.se.load_avg, of.pelt.cfs_rq.avg.load_avg);
-            group = of.group.parent;
-        }
-        load.wrapping_mul(root.avg.load_avg) / root.avg.load_avg.wrapping_add(1)
+        Resched::Now.when(asks).into()
     }
 
     /// Whether so many tasks are on the running task's own run queue that the hrtick is not restarted
     /// (`hrtick_update()`).
-    pub fn hrtick_update_restarts(&self, es: &Entities) -> bool {
-        self.curr.is_some_and(|curr| self.rq_of(es, curr).nr_queued < self.groups[0].rq.params.nr_latency)
+    pub(in crate::runqueue) fn hrtick_update_restarts(&self, es: &Entities) -> bool {
+        self.h.curr.is_some_and(|curr| self.rq_of(es, curr).nr_queued < self.rqs[0].params.nr_latency)
     }
 
-    /// `DOUBLE_TICK`.
-    pub fn double_tick(&self) -> bool {
-        self.groups[0].rq.params.double_tick
-    }
-
-    /// Checks all run queues against the entities, and the counts of each group against those below.
-    ///
-    /// # Errors
-    /// Describes the first invariant that does not hold.
-    pub fn validate(&self, es: &Entities) -> Result<(), String> {
-        let mut below = vec![0; self.groups.len()];
-        for (number, of) in self.groups.iter().enumerate().rev() {
-            of.rq.validate(es).map_err(|what| format!("group {number}: {what}"))?;
-            let groups = self.groups.iter().skip(1).filter(|other| other.group.parent as usize == number);
-            let queued = groups.filter(|other| es[other.se].on_rq).count() as u32;
-            let expected = of.rq.nr_queued - queued + below[number];
-            if of.h_nr_running != expected {
-                return Err(format!("group {number}: h_nr_running is {}, not {expected}", of.h_nr_running));
-            }
-            if number != 0 {
-                below[of.group.parent as usize] += of.h_nr_running;
-                if es[of.se].on_rq != (of.h_nr_running != 0) {
-                    return Err(format!("group {number}: {} tasks, on_rq {}", of.h_nr_running, es[of.se].on_rq));
-                }
+    /// Checks all run queues against the entities and what the hierarchy has of them.
+    pub(in crate::runqueue) fn validate(&self, es: &Entities) -> Result<(), String> {
+        for (number, (rq, of)) in self.rqs.iter().zip(&self.h.of).enumerate() {
+            rq.validate(es).map_err(|what| format!("group {number}: {what}"))?;
+            if (rq.load, rq.nr_queued, rq.curr) != (of.load, of.nr_queued, of.curr) {
+                return Err(format!("group {number}: {:?} and {:?}", (rq.load, rq.nr_queued, rq.curr), of));
             }
         }
         Ok(())
     }
 }
 
-/// `scale_load_down()` of a weight of full resolution.
-fn scale_load_down(weight: u64) -> u64 {
-    if weight == 0 { 0 } else { (weight >> 10).max(2) }
+impl Throttles for GroupedCfsRq {
+    fn h(&mut self) -> &mut Hierarchy {
+        &mut self.h
+    }
+
+    fn dequeue_throttled(&mut self, es: &mut Entities, now: u64, se: TaskId) {
+        self.dequeue_entity(es, now, se, DequeueFlags::SLEEP);
+    }
+
+    fn enqueue_unthrottled(&mut self, es: &mut Entities, now: u64, se: TaskId) {
+        self.enqueue_entity(es, now, se, EnqueueFlags::WAKEUP);
+    }
 }

@@ -48,13 +48,9 @@ impl CfsRq {
     pub fn sched_slice(&self, es: &Entities, task: TaskId) -> u64 {
         let e = &es[task];
         let nr_running = self.nr_queued + u32::from(!e.on_rq);
-        self.at_least_min_granularity(e, self.share_of(e, self.sched_period(nr_running)))
-    }
-
-    /// The part of `slice` that an entity has among those of this queue, ns (a step of `sched_slice()`, 6.1).
-    pub(super) fn share_of(&self, e: &Entity, slice: u64) -> u64 {
         let load = if e.on_rq { self.load } else { self.load + e.full_weight() };
-        calc_delta(slice, e.load.weight, LoadWeight::sum(load >> 10))
+        let share = calc_delta(self.sched_period(nr_running), e.load.weight, LoadWeight::sum(load >> 10));
+        self.at_least_min_granularity(e, share)
     }
 
     /// `BASE_SLICE`: raises the slice of an entity of this queue to the least (`sched_slice()`, 6.1).

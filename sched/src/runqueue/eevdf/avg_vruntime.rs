@@ -24,10 +24,9 @@
 //! ```
 
 use super::{EevdfRq, LagLimit};
-use crate::runqueue::load_weight::calc_delta_fair;
 use crate::runqueue::{Entities, TaskId};
 
-impl EevdfRq {
+impl<const GROUPS: bool> EevdfRq<GROUPS> {
     /// V, rounded down, ns (`avg_vruntime()`, 6.12, without its effect on the zero point).
     #[inline]
     pub fn avg_vruntime(&self, es: &Entities) -> u64 {
@@ -60,7 +59,7 @@ impl EevdfRq {
     ///
     /// It is clamped to what a task may be owed or owe: EEVDF bounds lag by the longest request, and a request is
     /// overrun by up to a tick.
-    fn entity_lag(&self, es: &Entities, task: TaskId, avruntime: u64) -> i64 {
+    pub(super) fn entity_lag(&self, es: &Entities, task: TaskId, avruntime: u64) -> i64 {
         let e = &es[task];
         let limit = match self.rules.lag_limit {
             LagLimit::OwnSlice => e.slice.wrapping_mul(2).max(self.params.tick_ns),
@@ -68,7 +67,7 @@ impl EevdfRq {
                 self.min_max_slice(es).map_or(0, |(_, max_slice)| max_slice) + self.params.tick_ns
             }
         };
-        let limit = calc_delta_fair(limit, e.h_load) as i64;
+        let limit = Self::calc_delta_fair(e, limit) as i64;
         (avruntime.wrapping_sub(e.vruntime) as i64).clamp(-limit, limit)
     }
 
@@ -115,6 +114,10 @@ impl EevdfRq {
     /// A task's weight in the sums (`scale_load_down()`, 6.12; `avg_vruntime_weight()`, 7.2).
     #[inline]
     pub(super) fn avg_vruntime_weight(&self, es: &Entities, task: TaskId) -> i64 {
+        if GROUPS && self.rules.full_weights {
+            let weight = es[task].full_h_weight() as i64;
+            return if self.weight_shift == 10 { weight } else { (weight >> (10 - self.weight_shift)).max(2) };
+        }
         i64::from(es[task].h_load.weight) << self.weight_shift
     }
 

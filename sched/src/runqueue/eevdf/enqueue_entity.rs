@@ -17,7 +17,7 @@ use super::EevdfRq;
 use super::reweight_entity::reweight_eevdf;
 use crate::runqueue::{DequeueFlags, Dequeued, EnqueueFlags, Entities, Resched, TaskId};
 
-impl EevdfRq {
+impl<const GROUPS: bool> EevdfRq<GROUPS> {
     /// Puts a task that is not queued on this queue (`enqueue_task_fair()` and `enqueue_entity()`). Returns whether
     /// `update_curr()` requests a reschedule; [`wakeup_preempt`](Self::wakeup_preempt) decides whether the task
     /// preempts.
@@ -28,7 +28,7 @@ impl EevdfRq {
         assert!(!es[task].on_rq, "{task:?} is queued already");
         assert_ne!(self.curr, Some(task), "{task:?} was dequeued but still has the CPU: a schedule is due");
         let resched = self.update_curr(es, now);
-        if self.rules.weight_at_enqueue {
+        if self.rules.weight_at_enqueue && !GROUPS {
             reweight_eevdf(&mut es[task]);
         }
         self.place_entity(es, task, flags);
@@ -51,16 +51,36 @@ impl EevdfRq {
         assert!(es[task].on_rq, "{task:?} is not queued");
         let resched = self.update_curr(es, now);
         self.clear_buddies(task);
-        let may_delay = flags.contains(DequeueFlags::SLEEP)
-            && !flags.intersects(DequeueFlags::SPECIAL | DequeueFlags::DELAYED)
-            && self.params.delay_dequeue;
-        if may_delay && !self.entity_eligible(es, task) {
-            if self.rules.delayed_lag_kept {
-                self.update_entity_lag(es, task);
-            }
-            self.set_delayed(es, task);
+        if self.delays_dequeue(es, task, flags) {
+            self.delay_dequeue(es, task);
             return Dequeued { off_rq: false, resched };
         }
+        self.dequeue_now(es, task, flags);
+        Dequeued { off_rq: true, resched }
+    }
+
+    /// Whether an entity that leaves has to stay because it is not eligible. The running one has been charged.
+    #[inline]
+    pub(super) fn delays_dequeue(&self, es: &Entities, task: TaskId, flags: DequeueFlags) -> bool {
+        let never = DequeueFlags::SPECIAL | DequeueFlags::DELAYED | DequeueFlags::THROTTLE;
+        flags.contains(DequeueFlags::SLEEP)
+            && !flags.intersects(never)
+            && self.params.delay_dequeue
+            && !self.entity_eligible(es, task)
+    }
+
+    /// Lets an entity stay that would leave.
+    #[inline]
+    pub(super) fn delay_dequeue(&mut self, es: &mut Entities, task: TaskId) {
+        if self.rules.delayed_lag_kept {
+            self.update_entity_lag(es, task);
+        }
+        self.set_delayed(es, task);
+    }
+
+    /// The rest of `dequeue_entity()` for one that leaves.
+    #[inline]
+    pub(super) fn dequeue_now(&mut self, es: &mut Entities, task: TaskId, flags: DequeueFlags) {
         self.update_entity_lag(es, task);
         let e = &mut es[task];
         if self.params.place_rel_deadline && !flags.contains(DequeueFlags::SLEEP) {
@@ -75,7 +95,6 @@ impl EevdfRq {
         if flags.contains(DequeueFlags::DELAYED) {
             self.finish_delayed_dequeue_entity(es, task);
         }
-        Dequeued { off_rq: true, resched }
     }
 
     /// Adds a task to the tree and the sums (`__enqueue_entity()`).
@@ -111,10 +130,20 @@ impl EevdfRq {
     /// 6.12 does not charge the running task. Since 7.2 it does, and the task is also placed anew if its lag is beyond
     /// its limit, or below the lag with which it went to sleep.
     pub fn requeue_delayed_entity(&mut self, es: &mut Entities, now: u64, task: TaskId) -> Resched {
-        assert!(es[task].on_rq && es[task].sched_delayed, "{task:?} is not delayed");
         let mut resched = Resched::No;
         if self.rules.delayed_lag_kept {
             resched = self.update_curr(es, now);
+        }
+        self.requeue_entity(es, task);
+        self.clear_delayed(es, task);
+        resched
+    }
+
+    /// Gives a delayed entity that wakes the place that it may have.
+    #[inline]
+    pub(super) fn requeue_entity(&mut self, es: &mut Entities, task: TaskId) {
+        assert!(es[task].on_rq && es[task].sched_delayed, "{task:?} is not delayed");
+        if self.rules.delayed_lag_kept {
             if self.update_entity_lag(es, task) {
                 self.place_queued_entity(es, task);
             }
@@ -125,9 +154,13 @@ impl EevdfRq {
                 self.place_queued_entity(es, task);
             }
         }
+    }
+
+    /// The entity is not delayed any more, and stays queued (`clear_delayed()`).
+    #[inline]
+    pub(super) fn clear_delayed(&mut self, es: &mut Entities, task: TaskId) {
         es[task].sched_delayed = false;
         self.nr_delayed -= 1;
-        resched
     }
 
     /// Places a queued task by its lag, as if it joined.

@@ -18,20 +18,27 @@
 //! | `reweight_entity` | `reweight_entity()`, `rescale_entity()`, `reweight_eevdf()`, `set_user_nice()` |
 //! | `pick_eevdf` | `pick_eevdf()`, `pick_task_fair()`, `set_next_entity()`, `put_prev_entity()`, `yield_task_fair()` |
 //! | `protect_slice` | `protect_slice()`, `set_protect_slice()`, `update_protect_slice()` |
+//! | `task_group` | control groups: `enqueue_task_fair()`, `dequeue_entities()`, `pick_task_fair()` |
+//! | `enqueue_hierarchy` | the one run queue for all groups of 7.3: `enqueue_hierarchy()`, `__calc_prop_weight()` |
 //! | `wakeup_preempt_fair` | `check_preempt_wakeup_fair()` (6.6 to 6.18), `wakeup_preempt_fair()` (7.2, 7.3) |
 
 mod avg_vruntime;
 mod enqueue_entity;
+mod enqueue_hierarchy;
 mod pick_eevdf;
 mod place_entity;
 mod protect_slice;
 mod reweight_entity;
+mod task_group;
 mod update_curr;
 mod wakeup_preempt_fair;
 
+pub use enqueue_hierarchy::FlatEevdfRq;
+pub use task_group::GroupedEevdfRq;
 pub use wakelab_kernel::{EevdfRules, LagLimit, WakeupPreempt};
 pub use wakeup_preempt_fair::IN_TASK;
 
+use super::load_weight::calc_delta_fair;
 use super::tasks_timeline::{ByDeadline, Timeline};
 use super::{Entities, Entity, QueueState, Resched, TaskId};
 use std::sync::Arc;
@@ -79,9 +86,10 @@ pub struct EevdfParams {
     pub resched_ineligible: bool,
 }
 
-/// One CPU's run queue (`struct cfs_rq`, 6.12).
+/// One CPU's run queue (`struct cfs_rq`, 6.12). With `GROUPS` it may have entities of control groups
+/// ([`GroupedRq`](super::GroupedRq)), whose weights are of full resolution; without, nothing is asked about that.
 #[derive(Clone, Debug)]
-pub struct EevdfRq {
+pub struct EevdfRq<const GROUPS: bool = false> {
     /// Tunables and feature switches, which all run queues share that were cloned from one.
     params: Arc<EevdfParams>,
     rules: EevdfRules,
@@ -105,6 +113,32 @@ impl EevdfRq {
     /// An empty run queue. Its virtual time starts at `zero_vruntime`, ns; the kernel's starts at -2^20
     /// (`init_cfs_rq()`, 6.12).
     pub fn new(params: EevdfParams, rules: EevdfRules, zero_vruntime: u64) -> Self {
+        Self::empty(params, rules, zero_vruntime)
+    }
+
+    /// The run queue in this state ([`FairRq::in_state`](super::FairRq::in_state)).
+    pub(super) fn in_state(params: EevdfParams, rules: EevdfRules, es: &mut Entities, state: &QueueState<'_>) -> Self {
+        let mut rq = Self::empty(params, rules, state.virtual_time);
+        rq.weight_shift = rq.weight_shift.saturating_sub(state.sum_shift);
+        for &task in state.waiting {
+            rq.__enqueue_entity(es, task);
+        }
+        for task in state.waiting.iter().copied().chain(state.curr.filter(|&curr| es[curr].on_rq)) {
+            rq.account_entity_enqueue(es, task);
+        }
+        (rq.curr, rq.next) = (state.curr, state.next);
+        rq
+    }
+
+    /// The same for entities of groups; this one is empty.
+    fn for_groups(&self) -> EevdfRq<true> {
+        EevdfRq { params: Arc::clone(&self.params), ..EevdfRq::empty(*self.params, self.rules, self.zero_vruntime) }
+    }
+}
+
+impl<const GROUPS: bool> EevdfRq<GROUPS> {
+    /// An empty run queue.
+    fn empty(params: EevdfParams, rules: EevdfRules, zero_vruntime: u64) -> Self {
         EevdfRq {
             params: Arc::new(params),
             rules,
@@ -121,18 +155,10 @@ impl EevdfRq {
         }
     }
 
-    /// The run queue in this state ([`FairRq::in_state`](super::FairRq::in_state)).
-    pub(super) fn in_state(params: EevdfParams, rules: EevdfRules, es: &mut Entities, state: &QueueState<'_>) -> Self {
-        let mut rq = EevdfRq::new(params, rules, state.virtual_time);
-        rq.weight_shift = rq.weight_shift.saturating_sub(state.sum_shift);
-        for &task in state.waiting {
-            rq.__enqueue_entity(es, task);
-        }
-        for task in state.waiting.iter().copied().chain(state.curr.filter(|&curr| es[curr].on_rq)) {
-            rq.account_entity_enqueue(es, task);
-        }
-        (rq.curr, rq.next) = (state.curr, state.next);
-        rq
+    /// What `delta` ns are in the entity's virtual time (`calc_delta_fair()`).
+    #[inline]
+    fn calc_delta_fair(e: &Entity, delta: u64) -> u64 {
+        if GROUPS { e.h_calc_delta_fair(delta) } else { calc_delta_fair(delta, e.h_load) }
     }
 
     /// The request with which this version reschedules the running task: `resched_curr()`, or since 7.2, if

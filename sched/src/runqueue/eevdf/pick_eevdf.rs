@@ -12,14 +12,13 @@
 //! ```
 
 use super::EevdfRq;
-use crate::runqueue::load_weight::calc_delta_fair;
 use crate::runqueue::{DequeueFlags, Entities, Prev, Switch, TaskId, vtime_before};
 use smallvec::SmallVec;
 
 /// Delayed tasks that were picked and left the queue.
 pub(super) type Reaped = SmallVec<[TaskId; 4]>;
 
-impl EevdfRq {
+impl<const GROUPS: bool> EevdfRq<GROUPS> {
     /// The eligible task with the earliest deadline (`pick_eevdf()`), in O(log n). It may be a delayed one. The running
     /// task is not charged. Returns `None` if nothing is queued.
     pub fn pick_eevdf(&self, es: &Entities) -> Option<TaskId> {
@@ -81,7 +80,7 @@ impl EevdfRq {
     }
 
     /// The next buddy, if it is eligible and `PICK_BUDDY` is on (`pick_next_entity()`, 6.12; `pick_eevdf()`, 7.2).
-    fn eligible_next_buddy(&self, es: &Entities) -> Option<TaskId> {
+    pub(super) fn eligible_next_buddy(&self, es: &Entities) -> Option<TaskId> {
         self.next.filter(|&next| self.params.pick_buddy && self.entity_eligible(es, next))
     }
 
@@ -92,14 +91,10 @@ impl EevdfRq {
         }
     }
 
-    /// Makes a task the next buddy unless the present one has the earlier deadline (`set_preempt_buddy()`, 7.2).
-    /// Returns false if it has.
-    pub(super) fn set_preempt_buddy(&mut self, es: &Entities, task: TaskId) -> bool {
-        if self.next.is_some_and(|next| vtime_before(es[next].deadline, es[task].deadline)) {
-            return false;
-        }
-        self.set_next_buddy(es, task);
-        true
+    /// Whether a task may be the next buddy: the present one does not have the earlier deadline (`set_preempt_buddy()`,
+    /// 7.2).
+    pub(super) fn may_be_preempt_buddy(&self, es: &Entities, task: TaskId) -> bool {
+        self.next.is_none_or(|next| !vtime_before(es[next].deadline, es[task].deadline))
     }
 
     /// Makes a task the next buddy unless the present one has the shorter slice (`set_short_buddy()`, 7.3).
@@ -181,9 +176,15 @@ impl EevdfRq {
         let Some(curr) = self.curr.filter(|_| self.nr_queued != 1) else { return };
         self.clear_buddies(curr);
         let _ = self.update_curr(es, now);
+        self.forfeit(es, curr);
+    }
+
+    /// What yielding costs the running task, which has been charged.
+    #[inline]
+    pub(super) fn forfeit(&mut self, es: &mut Entities, curr: TaskId) {
         if !self.rules.yield_forfeits {
             let e = &mut es[curr];
-            e.deadline = e.deadline.wrapping_add(calc_delta_fair(e.slice, e.h_load));
+            e.deadline = e.deadline.wrapping_add(Self::calc_delta_fair(e, e.slice));
             return;
         }
         // If an ineligible task did this in a loop, its vruntime would run away.

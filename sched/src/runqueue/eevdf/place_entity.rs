@@ -9,10 +9,9 @@
 //! V' - (V - x) = x W/(W + w). To have the lag l once it has joined, it must join at x = l (W + w)/W.
 
 use super::EevdfRq;
-use crate::runqueue::load_weight::calc_delta_fair;
 use crate::runqueue::{EnqueueFlags, Entities, Resched, TaskId};
 
-impl EevdfRq {
+impl<const GROUPS: bool> EevdfRq<GROUPS> {
     /// Charges the running parent of a new task, which is placed when it is enqueued (`task_fork_fair()`, up to 6.8;
     /// what it places is placed anew then). Later versions do nothing here.
     pub fn task_fork(&mut self, es: &mut Entities, now: u64) -> Resched {
@@ -37,12 +36,12 @@ impl EevdfRq {
             // It pulls V towards itself. If the zero point stayed behind, the task's own product would become large.
             self.move_zero_vruntime(lag.wrapping_neg());
         }
-        if self.params.place_rel_deadline && e.rel_deadline {
+        if (self.params.place_rel_deadline || GROUPS) && e.rel_deadline {
             e.deadline = e.deadline.wrapping_add(e.vruntime);
             e.rel_deadline = false;
             return;
         }
-        let mut vslice = calc_delta_fair(e.slice, e.h_load);
+        let mut vslice = Self::calc_delta_fair(e, e.slice);
         // On average, the queued tasks are halfway through their requests: a new task begins there too.
         if self.params.place_deadline_initial && flags.contains(EnqueueFlags::INITIAL) {
             vslice /= 2;

@@ -14,11 +14,10 @@
 //! ```
 
 use super::EevdfRq;
-use crate::runqueue::load_weight::calc_delta_fair;
 use crate::runqueue::{Entities, TaskId, vtime_before};
 use wakelab_kernel::SliceProtection;
 
-impl EevdfRq {
+impl<const GROUPS: bool> EevdfRq<GROUPS> {
     /// Whether the slice of this task, which runs, is protected (`protect_slice()`). 6.12: the protection has not been
     /// cancelled, and the request for which the task was picked is not served. 6.18: `vprot` is not reached.
     #[inline]
@@ -49,7 +48,7 @@ impl EevdfRq {
         let vprot = if self.rules.slice_protection == SliceProtection::UntilIneligible && self.params.preempt_short {
             self.ineligible_vruntime()
         } else {
-            e.vruntime.wrapping_add(calc_delta_fair(slice, e.h_load))
+            e.vruntime.wrapping_add(Self::calc_delta_fair(e, slice))
         };
         min_vruntime(e.deadline, vprot)
     }
@@ -70,7 +69,7 @@ impl EevdfRq {
         }
         let slice = self.min_max_slice(es).map_or(u64::MAX, |(min_slice, _)| min_slice);
         let e = &mut es[task];
-        e.vprot = min_vruntime(e.vprot, from.wrapping_add(calc_delta_fair(slice, e.h_load)));
+        e.vprot = min_vruntime(e.vprot, from.wrapping_add(Self::calc_delta_fair(e, slice)));
     }
 
     /// Ends the protection of a task (`cancel_protect_slice()`).

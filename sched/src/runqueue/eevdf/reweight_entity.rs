@@ -64,15 +64,8 @@ impl EevdfRq {
         task: TaskId,
         change: impl FnOnce(&mut Entity),
     ) -> Resched {
-        let rules = self.rules;
-        self.sched_change(es, now, task, |e| {
-            change(e);
-            let load = LoadWeight::of(e.policy, e.nice);
-            if !rules.weight_at_enqueue {
-                rescale_entity(e, load, rules.deadline_rescaled);
-            }
-            e.load = load;
-        })
+        let change = self.weight_change(change);
+        self.sched_change(es, now, task, change)
     }
 
     /// Changes the slice that a task asks for, ns; 0 asks for the queue's (`sched_runtime` of `sched_setattr()`;
@@ -82,18 +75,8 @@ impl EevdfRq {
         if !self.changes_slice(es, task, slice) {
             return Resched::No;
         }
-        let custom_slice = slice != 0;
-        let slice = if custom_slice { clamp_slice(slice) } else { self.params.base_slice_ns };
-        self.sched_change(es, now, task, |e| {
-            e.custom_slice = custom_slice;
-            e.slice = slice;
-        })
-    }
-
-    /// Whether [`set_custom_slice`](Self::set_custom_slice) would change anything. It compares the slice asked for, so
-    /// 0 is always a change. Before 6.12 there is no such slice.
-    pub fn changes_slice(&self, es: &Entities, task: TaskId, slice: u64) -> bool {
-        self.rules.custom_slices && !es[task].is_idle() && slice != es[task].slice
+        let change = self.slice_change(slice);
+        self.sched_change(es, now, task, change)
     }
 
     /// Takes the task off the queue and the CPU while `change` is applied (the pattern of `set_user_nice()`, 6.12;
@@ -115,6 +98,39 @@ impl EevdfRq {
             self.set_next_entity(es, now, task, false);
         }
         resched
+    }
+}
+
+impl<const GROUPS: bool> EevdfRq<GROUPS> {
+    /// Whether [`set_custom_slice`](EevdfRq::set_custom_slice) would change anything. It compares the slice asked for,
+    /// so 0 is always a change. Before 6.12 there is no such slice.
+    pub fn changes_slice(&self, es: &Entities, task: TaskId, slice: u64) -> bool {
+        self.rules.custom_slices && !es[task].is_idle() && slice != es[task].slice
+    }
+
+    /// What a new slice changes of a task that is not queued.
+    #[inline]
+    pub(in crate::runqueue) fn slice_change(&self, slice: u64) -> impl FnOnce(&mut Entity) + use<GROUPS> {
+        let custom_slice = slice != 0;
+        let slice = if custom_slice { clamp_slice(slice) } else { self.params.base_slice_ns };
+        move |e: &mut Entity| {
+            e.custom_slice = custom_slice;
+            e.slice = slice;
+        }
+    }
+
+    /// `change`, a change of nice value or policy, and the weight that follows from it.
+    #[inline]
+    pub(super) fn weight_change<F: FnOnce(&mut Entity)>(&self, change: F) -> impl FnOnce(&mut Entity) + use<GROUPS, F> {
+        let rules = self.rules;
+        move |e: &mut Entity| {
+            change(e);
+            let load = LoadWeight::of(e.policy, e.nice);
+            if !rules.weight_at_enqueue {
+                rescale_entity(e, load, rules.deadline_rescaled);
+            }
+            e.load = load;
+        }
     }
 }
 

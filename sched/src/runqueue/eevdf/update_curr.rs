@@ -12,20 +12,19 @@
 //! ```
 
 use super::EevdfRq;
-use crate::runqueue::load_weight::calc_delta_fair;
-use crate::runqueue::{Entities, Hrtick, Resched, TaskId, vtime_before};
+use crate::runqueue::{Entities, Entity, Hrtick, Resched, TaskId, vtime_before};
 
 /// `NICE_0_LOAD`, not scaled down.
 const NICE_0_LOAD_FULL: u64 = 1 << 20;
 
-impl EevdfRq {
+impl<const GROUPS: bool> EevdfRq<GROUPS> {
     /// Charges the running task up to `now` (`update_curr()`). Requests a reschedule if the task is not alone and its
     /// request is served, or it has lost its protection (up to 6.12: and is not eligible).
     pub fn update_curr(&mut self, es: &mut Entities, now: u64) -> Resched {
         let Some(curr) = self.curr else { return Resched::No };
         let e = &mut es[curr];
         let Some(delta_exec) = e.update_curr_se(now) else { return Resched::No };
-        e.vruntime = e.vruntime.wrapping_add(calc_delta_fair(delta_exec, e.h_load));
+        e.vruntime = e.vruntime.wrapping_add(Self::calc_delta_fair(e, delta_exec));
         let served = self.update_deadline(es, curr);
         if self.nr_queued == 1 || !(served || self.lost_protection(es, curr)) {
             return Resched::No;
@@ -43,7 +42,7 @@ impl EevdfRq {
         if !e.custom_slice {
             e.slice = self.params.base_slice_ns;
         }
-        e.deadline = e.vruntime.wrapping_add(calc_delta_fair(e.slice, e.h_load));
+        e.deadline = e.vruntime.wrapping_add(Self::calc_delta_fair(e, e.slice));
         self.update_zero_vruntime(es);
         true
     }
@@ -69,7 +68,12 @@ impl EevdfRq {
     /// `irq_util` is the utilisation by interrupts, 0 to 1023 (`cpu_util_irq()`); 6.12 does not read it.
     pub fn hrtick(&self, es: &Entities, irq_util: u64) -> Hrtick {
         let Some(curr) = self.curr.filter(|_| self.params.hrtick && self.nr_queued > 1) else { return Hrtick::Off };
-        let e = &es[curr];
+        self.hrtick_of(&es[curr], irq_util)
+    }
+
+    /// The hrtick of a running task that is not alone.
+    #[inline]
+    pub(super) fn hrtick_of(&self, e: &Entity, irq_util: u64) -> Hrtick {
         if !self.rules.hrtick_at_deadline {
             let ran = e.sum_exec_runtime - e.prev_sum_exec_runtime;
             return e.slice.checked_sub(ran).map_or(Hrtick::Over, Hrtick::start);
@@ -78,7 +82,8 @@ impl EevdfRq {
         if (vdelta as i64) < 0 {
             return Hrtick::Over;
         }
-        let delta = (u64::from(e.h_load.weight) << 10).wrapping_mul(vdelta) / NICE_0_LOAD_FULL;
+        let weight = if GROUPS { e.full_h_weight() } else { u64::from(e.h_load.weight) << 10 };
+        let delta = weight.wrapping_mul(vdelta) / NICE_0_LOAD_FULL;
         let scale = if (1..1024).contains(&irq_util) { 1024 * 1024 / (1024 - irq_util) } else { 1024 };
         Hrtick::start(scale.wrapping_mul(delta) / 1024)
     }

@@ -22,6 +22,7 @@
 //! 7.3     the same, but a shorter slice wins as soon as p is eligible
 //! ```
 
+use super::pick_eevdf::Reaped;
 use super::{EevdfRq, WakeupPreempt};
 use crate::runqueue::{Entities, Policy, Preempted, Resched, TaskId, vtime_before};
 use crate::select::WakeFlags;
@@ -34,7 +35,7 @@ pub const IN_TASK: WakeFlags = WakeFlags::from_bits_retain(1 << 31);
 
 /// `enum preempt_wakeup_action`, 7.2.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PreemptWakeupAction {
+pub(super) enum PreemptWakeupAction {
     /// `PREEMPT_WAKEUP_NONE`: do not preempt.
     None,
     /// `PREEMPT_WAKEUP_SHORT`: the slice is shorter, so pick without protection.
@@ -43,6 +44,312 @@ enum PreemptWakeupAction {
     Pick,
     /// `PREEMPT_WAKEUP_RESCHED`: preempt.
     Resched,
+}
+
+/// The run queue on which a task that joined is compared with the running one, and what is around it. With control
+/// groups it is that of the entities of both that are on one (`find_matching_se()`), and they are compared.
+pub(super) trait Compared<const GROUPS: bool> {
+    /// The run queue.
+    fn rq(&mut self) -> &mut EevdfRq<GROUPS>;
+
+    /// The task that joined, for which `se` stands.
+    fn wakee(&self, se: TaskId) -> TaskId;
+
+    /// The running task, for which `se` stands.
+    fn running(&self, se: TaskId) -> TaskId;
+
+    /// `update_curr()` of the queue.
+    fn update_curr(&mut self, es: &mut Entities, now: u64) -> Resched;
+
+    /// `set_next_buddy()`.
+    fn set_next_buddy(&mut self, es: &Entities, se: TaskId);
+
+    /// `clear_buddies()`.
+    fn clear_buddies(&mut self, es: &Entities, se: TaskId);
+
+    /// The entity that should run on the queue. Delayed ones that are picked before it leave, and tasks among them are
+    /// added to `reaped`.
+    fn pick(&mut self, es: &mut Entities, now: u64, protect: bool, reaped: &mut Reaped) -> Option<TaskId>;
+
+    /// Compares `task`, which was enqueued or woken, with the running `curr` (`wakeup_preempt_fair()`).
+    /// `need_resched`: `TIF_NEED_RESCHED` is set already, so up to 7.2 nothing is compared.
+    #[inline]
+    fn compare(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        (task, curr): (TaskId, TaskId),
+        flags: WakeFlags,
+        need_resched: bool,
+    ) -> Preempted {
+        let (form, params) = (self.rq().rules.wakeup_preempt, &self.rq().params);
+        let (preempt_short, wakeup_preemption) = (params.preempt_short, params.wakeup_preemption);
+        match form {
+            WakeupPreempt::CancelThenLook => {
+                self.check_preempt_wakeup_fair(es, now, (task, curr), flags, need_resched, |this, es| {
+                    // The protection is lost even if `task` is then not the one that is picked.
+                    let rq = this.rq();
+                    if rq.do_preempt_short(es, task, curr) {
+                        rq.cancel_protect_slice(es, curr);
+                    }
+                    rq.pick_eevdf(es) == Some(task)
+                })
+            }
+            WakeupPreempt::CompareUnprotected => {
+                self.check_preempt_wakeup_fair(es, now, (task, curr), flags, need_resched, |this, es| {
+                    this.rq().is_picked_unprotected(es, task, curr)
+                })
+            }
+            WakeupPreempt::Compare | WakeupPreempt::IdleThenCompare => {
+                self.check_preempt_wakeup_fair_v6_6(es, now, task, curr, flags, need_resched).into()
+            }
+            WakeupPreempt::Pick | WakeupPreempt::PickAsPosted if need_resched => Preempted::default(),
+            WakeupPreempt::PickOrEligible if need_resched && !preempt_short => Preempted::default(),
+            _ if !wakeup_preemption => Preempted::default(),
+            WakeupPreempt::Pick | WakeupPreempt::PickAsPosted => {
+                self.wakeup_preempt_fair_v7_2(es, now, task, curr, flags)
+            }
+            WakeupPreempt::PickOrEligible => self.wakeup_preempt_fair_v7_3(es, now, task, curr, flags),
+        }
+    }
+
+    /// Compares `task` with the running task as 6.12 and 6.18 do (`check_preempt_wakeup_fair()`). `is_picked` says
+    /// whether it is the one to pick, with what that does to the protection.
+    #[inline]
+    fn check_preempt_wakeup_fair(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        (task, curr): (TaskId, TaskId),
+        flags: WakeFlags,
+        need_resched: bool,
+        is_picked: impl FnOnce(&mut Self, &mut Entities) -> bool,
+    ) -> Preempted {
+        if self.rq().params.next_buddy && !flags.contains(WakeFlags::FORK) {
+            self.set_next_buddy(es, self.wakee(task));
+        }
+        if need_resched || !self.rq().params.wakeup_preemption {
+            return Preempted::default();
+        }
+        match (es[curr].is_idle(), es[task].is_idle()) {
+            (true, false) => {
+                self.rq().cancel_protect_slice(es, curr);
+                return self.rq().resched_curr().into();
+            }
+            (false, true) => return Preempted::default(),
+            _ => {}
+        }
+        if es[self.wakee(task)].policy != Policy::Normal {
+            return Preempted::default();
+        }
+        let resched = self.update_curr(es, now);
+        let request = self.rq().resched_curr();
+        (resched | request.when(is_picked(self, es))).into()
+    }
+
+    /// Compares `task` with the running `curr` as 6.6 and 6.8 do (`check_preempt_wakeup_fair()`).
+    #[inline]
+    fn check_preempt_wakeup_fair_v6_6(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        curr: TaskId,
+        flags: WakeFlags,
+        need_resched: bool,
+    ) -> Resched {
+        if self.rq().params.next_buddy && !flags.contains(WakeFlags::FORK) {
+            self.set_next_buddy(es, self.wakee(task));
+        }
+        let tasks_first = self.rq().rules.wakeup_preempt == WakeupPreempt::IdleThenCompare;
+        let (p, running) = if tasks_first { (self.wakee(task), self.running(curr)) } else { (task, curr) };
+        let idle_goes = es[running].is_idle() && !es[p].is_idle();
+        if need_resched || !(self.rq().params.wakeup_preemption || idle_goes && tasks_first) {
+            return Resched::No;
+        }
+        if idle_goes {
+            // The protection holds even against that: the pick that follows takes `curr` again while it lasts.
+            return self.rq().resched_curr();
+        }
+        if GROUPS {
+            // Groups may differ in that where the tasks do not, and the other way round.
+            let batch = es[self.wakee(task)].policy != Policy::Normal;
+            match (es[curr].is_idle(), es[task].is_idle()) {
+                _ if tasks_first && batch => return Resched::No,
+                (true, false) => return self.rq().resched_curr(),
+                (false, true) => return Resched::No,
+                _ if batch => return Resched::No,
+                _ => {}
+            }
+        } else if es[task].policy != Policy::Normal {
+            return Resched::No;
+        }
+        let resched = self.update_curr(es, now);
+        let rq = self.rq();
+        resched | rq.resched_curr().when(rq.pick_eevdf(es) == Some(task))
+    }
+
+    /// Compares `task` with the running `curr` as 7.2 does (`wakeup_preempt_fair()`), or as the posting did.
+    #[inline]
+    fn wakeup_preempt_fair_v7_2(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        curr: TaskId,
+        flags: WakeFlags,
+    ) -> Preempted {
+        match (es[curr].is_idle(), es[task].is_idle()) {
+            (true, false) => {
+                self.rq().cancel_protect_slice(es, curr);
+                if GROUPS {
+                    // A task has no buddy's mark while it runs.
+                    self.clear_buddies(es, curr);
+                }
+                return self.rq().resched_curr().into();
+            }
+            (false, true) => return Preempted::default(),
+            _ if es[self.wakee(task)].policy != Policy::Normal => return Preempted::default(),
+            _ => {}
+        }
+        let mut preempted = Preempted::from(self.update_curr(es, now));
+        let short = self.rq().params.preempt_short && es[task].slice < es[curr].slice;
+        if !short && (flags.contains(WakeFlags::FORK) || es[task].sched_delayed) {
+            return preempted;
+        }
+        match self.preempt_wakeup_action(es, now, task, curr, flags, short) {
+            PreemptWakeupAction::None => return preempted,
+            PreemptWakeupAction::Resched => preempted.resched |= self.rq().resched_curr(),
+            action => {
+                let protect = action == PreemptWakeupAction::Pick;
+                let picked = match self.rq().rules.wakeup_preempt {
+                    WakeupPreempt::PickAsPosted => self.rq().__pick_eevdf(es, protect),
+                    _ => self.pick(es, now, protect, &mut preempted.reaped),
+                };
+                if picked == Some(task) {
+                    if action == PreemptWakeupAction::Short {
+                        self.rq().cancel_protect_slice(es, curr);
+                        self.clear_buddies(es, curr);
+                    }
+                    preempted.resched |= self.rq().resched_curr();
+                } else if self.rq().params.run_to_parity {
+                    self.rq().update_protect_slice(es, curr);
+                }
+            }
+        }
+        preempted
+    }
+
+    /// Compares `task` with the running `curr` as 7.3 does (`wakeup_preempt_fair()`).
+    #[inline]
+    fn wakeup_preempt_fair_v7_3(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        curr: TaskId,
+        flags: WakeFlags,
+    ) -> Preempted {
+        let (curr_idle, task_idle) = (es[curr].is_idle(), es[task].is_idle());
+        if curr_idle && !task_idle {
+            self.rq().cancel_protect_slice(es, curr);
+            return self.rq().resched_curr().into();
+        }
+        let mut preempted = Preempted::from(self.update_curr(es, now));
+        let may_preempt = curr_idle == task_idle && es[task].policy == Policy::Normal && !es[task].sched_delayed;
+        let short = self.rq().params.preempt_short && es[task].slice < es[curr].slice;
+        let mut preempts = false;
+        if may_preempt && (short || !flags.contains(WakeFlags::FORK)) {
+            preempts = match self.preempt_wakeup_action(es, now, task, curr, flags, short) {
+                PreemptWakeupAction::None => return preempted,
+                PreemptWakeupAction::Resched => true,
+                action => {
+                    let protect = action == PreemptWakeupAction::Pick;
+                    let picked = self.pick(es, now, protect, &mut preempted.reaped);
+                    // If it is eligible but not the next to run, the protection would make it wait for long.
+                    picked == Some(task) || (short && self.rq().entity_eligible(es, task))
+                }
+            };
+        }
+        let rq = self.rq();
+        if preempts {
+            rq.cancel_protect_slice(es, curr);
+            if short {
+                rq.set_short_buddy(es, task);
+            }
+            preempted.resched |= rq.resched_curr();
+        } else if rq.params.run_to_parity {
+            rq.update_protect_slice(es, curr);
+        }
+        preempted
+    }
+
+    /// The action that slices and buddies call for (`wakeup_preempt_fair()`, 7.2). With `NEXT_BUDDY`, makes `task` the
+    /// next buddy. e837456fdca8, which brought the function for 6.19, also rescheduled a waker that was not eligible
+    /// (until 15257cc2f905): `NEXT_BUDDY_POSTED`.
+    #[inline]
+    fn preempt_wakeup_action(
+        &mut self,
+        es: &Entities,
+        now: u64,
+        task: TaskId,
+        curr: TaskId,
+        flags: WakeFlags,
+        short: bool,
+    ) -> PreemptWakeupAction {
+        if short {
+            return PreemptWakeupAction::Short;
+        }
+        let rq = self.rq();
+        if rq.params.resched_ineligible && flags.contains(IN_TASK) && !rq.entity_eligible(es, curr) {
+            return PreemptWakeupAction::Resched;
+        }
+        if !rq.params.next_buddy || !rq.may_be_preempt_buddy(es, task) {
+            return PreemptWakeupAction::Pick;
+        }
+        self.set_next_buddy(es, task);
+        if !flags.contains(WakeFlags::SYNC) {
+            return PreemptWakeupAction::Pick;
+        }
+        self.rq().preempt_sync(es, now, task, curr, flags)
+    }
+}
+
+impl Compared<false> for EevdfRq {
+    #[inline]
+    fn rq(&mut self) -> &mut EevdfRq {
+        self
+    }
+
+    #[inline]
+    fn wakee(&self, se: TaskId) -> TaskId {
+        se
+    }
+
+    #[inline]
+    fn running(&self, se: TaskId) -> TaskId {
+        se
+    }
+
+    #[inline]
+    fn update_curr(&mut self, es: &mut Entities, now: u64) -> Resched {
+        self.update_curr(es, now)
+    }
+
+    #[inline]
+    fn set_next_buddy(&mut self, es: &Entities, se: TaskId) {
+        self.set_next_buddy(es, se);
+    }
+
+    #[inline]
+    fn clear_buddies(&mut self, _: &Entities, se: TaskId) {
+        self.clear_buddies(se);
+    }
+
+    #[inline]
+    fn pick(&mut self, es: &mut Entities, now: u64, protect: bool, reaped: &mut Reaped) -> Option<TaskId> {
+        self.pick_task_fair(es, now, protect, reaped)
+    }
 }
 
 impl EevdfRq {
@@ -60,68 +367,11 @@ impl EevdfRq {
         if curr == task {
             return Preempted::default();
         }
-        match self.rules.wakeup_preempt {
-            WakeupPreempt::CancelThenLook => {
-                self.check_preempt_wakeup_fair(es, now, task, flags, need_resched, |rq, es| {
-                    // The protection is lost even if `task` is then not the one that is picked.
-                    if rq.do_preempt_short(es, task, curr) {
-                        rq.cancel_protect_slice(es, curr);
-                    }
-                    rq.pick_eevdf(es) == Some(task)
-                })
-            }
-            WakeupPreempt::CompareUnprotected => {
-                self.check_preempt_wakeup_fair(es, now, task, flags, need_resched, |rq, es| {
-                    rq.is_picked_unprotected(es, task, curr)
-                })
-            }
-            WakeupPreempt::Compare | WakeupPreempt::IdleThenCompare => {
-                self.check_preempt_wakeup_fair_v6_6(es, now, task, curr, flags, need_resched).into()
-            }
-            WakeupPreempt::Pick | WakeupPreempt::PickAsPosted if need_resched => Preempted::default(),
-            WakeupPreempt::PickOrEligible if need_resched && !self.params.preempt_short => Preempted::default(),
-            _ if !self.params.wakeup_preemption => Preempted::default(),
-            WakeupPreempt::Pick | WakeupPreempt::PickAsPosted => {
-                self.wakeup_preempt_fair_v7_2(es, now, task, curr, flags)
-            }
-            WakeupPreempt::PickOrEligible => self.wakeup_preempt_fair_v7_3(es, now, task, curr, flags),
-        }
+        self.compare(es, now, (task, curr), flags, need_resched)
     }
+}
 
-    /// Compares `task` with the running task as 6.12 and 6.18 do (`check_preempt_wakeup_fair()`). `is_picked` says
-    /// whether it is the one to pick, with what that does to the protection.
-    #[inline]
-    fn check_preempt_wakeup_fair(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        flags: WakeFlags,
-        need_resched: bool,
-        is_picked: impl FnOnce(&mut Self, &mut Entities) -> bool,
-    ) -> Preempted {
-        let Some(curr) = self.curr else { return Resched::Now.into() };
-        if self.params.next_buddy && !flags.contains(WakeFlags::FORK) {
-            self.set_next_buddy(es, task);
-        }
-        if need_resched || !self.params.wakeup_preemption {
-            return Preempted::default();
-        }
-        match (es[curr].is_idle(), es[task].is_idle()) {
-            (true, false) => {
-                self.cancel_protect_slice(es, curr);
-                return self.resched_curr().into();
-            }
-            (false, true) => return Preempted::default(),
-            _ => {}
-        }
-        if es[task].policy != Policy::Normal {
-            return Preempted::default();
-        }
-        let resched = self.update_curr(es, now);
-        (resched | self.resched_curr().when(is_picked(self, es))).into()
-    }
-
+impl<const GROUPS: bool> EevdfRq<GROUPS> {
     /// Whether `task` is picked if a shorter slice ignores the protection of `curr`, which then ends; if it is not, a
     /// shorter slice cuts the protection (`check_preempt_wakeup_fair()`, 6.18).
     fn is_picked_unprotected(&mut self, es: &mut Entities, task: TaskId, curr: TaskId) -> bool {
@@ -135,153 +385,12 @@ impl EevdfRq {
         picked
     }
 
-    /// Compares `task` with the running `curr` as 6.6 and 6.8 do (`check_preempt_wakeup_fair()`).
-    fn check_preempt_wakeup_fair_v6_6(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        curr: TaskId,
-        flags: WakeFlags,
-        need_resched: bool,
-    ) -> Resched {
-        if self.params.next_buddy && !flags.contains(WakeFlags::FORK) {
-            self.set_next_buddy(es, task);
-        }
-        let idle_goes = es[curr].is_idle() && !es[task].is_idle();
-        let asks_first = self.rules.wakeup_preempt == WakeupPreempt::IdleThenCompare;
-        if need_resched || !(self.params.wakeup_preemption || idle_goes && asks_first) {
-            return Resched::No;
-        }
-        if idle_goes {
-            // The protection holds even against that: the pick that follows takes `curr` again while it lasts.
-            return self.resched_curr();
-        }
-        if es[task].policy != Policy::Normal {
-            return Resched::No;
-        }
-        let resched = self.update_curr(es, now);
-        resched | self.resched_curr().when(self.pick_eevdf(es) == Some(task))
-    }
-
     /// Whether `task`, whose slice is shorter, ends the protection of `curr` (`do_preempt_short()`, 6.12).
     fn do_preempt_short(&self, es: &Entities, task: TaskId, curr: TaskId) -> bool {
         self.params.preempt_short
             && es[task].slice < es[curr].slice
             && self.entity_eligible(es, task)
             && (vtime_before(es[task].deadline, es[curr].deadline) || !self.entity_eligible(es, curr))
-    }
-
-    /// Compares `task` with the running `curr` as 7.2 does (`wakeup_preempt_fair()`), or as the posting did.
-    fn wakeup_preempt_fair_v7_2(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        curr: TaskId,
-        flags: WakeFlags,
-    ) -> Preempted {
-        match (es[curr].is_idle(), es[task].is_idle()) {
-            (true, false) => {
-                self.cancel_protect_slice(es, curr);
-                return self.resched_curr().into();
-            }
-            (false, true) => return Preempted::default(),
-            _ if es[task].policy != Policy::Normal => return Preempted::default(),
-            _ => {}
-        }
-        let mut preempted = Preempted::from(self.update_curr(es, now));
-        let short = self.params.preempt_short && es[task].slice < es[curr].slice;
-        if !short && (flags.contains(WakeFlags::FORK) || es[task].sched_delayed) {
-            return preempted;
-        }
-        match self.preempt_wakeup_action(es, now, task, curr, flags, short) {
-            PreemptWakeupAction::None => return preempted,
-            PreemptWakeupAction::Resched => preempted.resched |= self.resched_curr(),
-            action => {
-                let protect = action == PreemptWakeupAction::Pick;
-                let picked = match self.rules.wakeup_preempt {
-                    WakeupPreempt::PickAsPosted => self.__pick_eevdf(es, protect),
-                    _ => self.pick_task_fair(es, now, protect, &mut preempted.reaped),
-                };
-                if picked == Some(task) {
-                    if action == PreemptWakeupAction::Short {
-                        self.cancel_protect_slice(es, curr);
-                        self.clear_buddies(curr);
-                    }
-                    preempted.resched |= self.resched_curr();
-                } else if self.params.run_to_parity {
-                    self.update_protect_slice(es, curr);
-                }
-            }
-        }
-        preempted
-    }
-
-    /// Compares `task` with the running `curr` as 7.3 does (`wakeup_preempt_fair()`).
-    fn wakeup_preempt_fair_v7_3(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        curr: TaskId,
-        flags: WakeFlags,
-    ) -> Preempted {
-        let (curr_idle, task_idle) = (es[curr].is_idle(), es[task].is_idle());
-        if curr_idle && !task_idle {
-            self.cancel_protect_slice(es, curr);
-            return self.resched_curr().into();
-        }
-        let mut preempted = Preempted::from(self.update_curr(es, now));
-        let may_preempt = curr_idle == task_idle && es[task].policy == Policy::Normal && !es[task].sched_delayed;
-        let short = self.params.preempt_short && es[task].slice < es[curr].slice;
-        let mut preempts = false;
-        if may_preempt && (short || !flags.contains(WakeFlags::FORK)) {
-            preempts = match self.preempt_wakeup_action(es, now, task, curr, flags, short) {
-                PreemptWakeupAction::None => return preempted,
-                PreemptWakeupAction::Resched => true,
-                action => {
-                    let protect = action == PreemptWakeupAction::Pick;
-                    let picked = self.pick_task_fair(es, now, protect, &mut preempted.reaped);
-                    // If it is eligible but not the next to run, the protection would make it wait for long.
-                    picked == Some(task) || (short && self.entity_eligible(es, task))
-                }
-            };
-        }
-        if preempts {
-            self.cancel_protect_slice(es, curr);
-            if short {
-                self.set_short_buddy(es, task);
-            }
-            preempted.resched |= self.resched_curr();
-        } else if self.params.run_to_parity {
-            self.update_protect_slice(es, curr);
-        }
-        preempted
-    }
-
-    /// The action that slices and buddies call for (`wakeup_preempt_fair()`, 7.2). With `NEXT_BUDDY`, makes `task` the
-    /// next buddy. e837456fdca8, which brought the function for 6.19, also rescheduled a waker that was not eligible
-    /// (until 15257cc2f905): `NEXT_BUDDY_POSTED`.
-    fn preempt_wakeup_action(
-        &mut self,
-        es: &Entities,
-        now: u64,
-        task: TaskId,
-        curr: TaskId,
-        flags: WakeFlags,
-        short: bool,
-    ) -> PreemptWakeupAction {
-        if short {
-            return PreemptWakeupAction::Short;
-        }
-        if self.params.resched_ineligible && flags.contains(IN_TASK) && !self.entity_eligible(es, curr) {
-            return PreemptWakeupAction::Resched;
-        }
-        if !self.params.next_buddy || !self.set_preempt_buddy(es, task) || !flags.contains(WakeFlags::SYNC) {
-            return PreemptWakeupAction::Pick;
-        }
-        self.preempt_sync(es, now, task, curr, flags)
     }
 
     /// The action for a synchronous wake-up, whose waker is about to sleep (`preempt_sync()`, 7.2).

@@ -157,6 +157,13 @@ impl<O: Order> Timeline<O> {
         self.len -= 1;
     }
 
+    /// The slice of a task that waits here has changed (`min_vruntime_cb_propagate()`).
+    pub(super) fn slice_changed(&self, es: &mut Entities, task: TaskId) {
+        if !self.tree.is_empty() {
+            self.tree.slice_changed(es, task);
+        }
+    }
+
     /// Moves the tasks of the array to the tree.
     #[cold]
     fn plant(&mut self, es: &mut Entities) {

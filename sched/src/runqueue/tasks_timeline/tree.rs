@@ -209,6 +209,19 @@ impl<O: Order> Tree<O> {
         }
     }
 
+    /// The slice of a task that waits here has changed: brings the summaries above up to date.
+    pub(super) fn slice_changed(&self, es: &mut Entities, task: TaskId) {
+        let mut at = Some(task);
+        while let Some(task) = at {
+            let before = es[task].node.summary;
+            Self::update(es, task);
+            if es[task].node.summary == before {
+                return;
+            }
+            at = es[task].node.parent;
+        }
+    }
+
     /// Replaces the child `old` of `parent` by `new` (`__rb_change_child()`).
     fn change_child(&mut self, es: &mut Entities, parent: Option<TaskId>, old: TaskId, new: Option<TaskId>) {
         match parent {

@@ -1,4 +1,4 @@
-//! A policy that a program brings along, which uses wakelab as a library. docs/guides/a-search-policy.md adds one.
+//! A policy that a program brings along, which uses wakelab as a library. docs/extending.md adds one.
 
 use super::about::{About, Recorded, Switch};
 use super::{HookContext, HookTask, HookView, Hooks, Plan, PolicyState, SearchContext, SearchPolicy, Verdict};

@@ -1,5 +1,5 @@
 //! A published table that is data alone: a folder with `table.toml` and `rows.csv`, whose format
-//! `docs/guides/your-table.md` describes.
+//! `docs/reproduce.md` describes.
 //!
 //! `table.toml` has what holds for all rows: machine, kernel, the switches of both sides, which sign is better, and
 //! which workload stands for each benchmark. A table without `with` has one side, and is compared by its curves.

@@ -126,6 +126,7 @@ pub fn experiment(loads: &[&str], repeats: u32) -> Experiment {
         base_only: false,
         pinned: None,
         repeats,
+        until: None,
         seed: 1,
         settle_ns: 1_000_000_000,
         time_ns: 2_000_000_000,

@@ -1,0 +1,112 @@
+//! Comparisons of more than two sides, as `wakelab run` and `wakelab compare` make them.
+
+use super::simulate::{ResultFormat, SimulationFlags, deliver, dry_run, say_condition};
+use super::trust;
+use crate::cache::CachedSimulator;
+use crate::distinct_paths::Paths;
+use crate::out_file::command_line;
+use crate::output::{Exit, say_error, say_warnings};
+use crate::progress::RunBar;
+use crate::signals::stop_flag;
+use anyhow::ensure;
+use std::collections::BTreeSet;
+use wakelab_report::compare as report;
+use wakelab_report::numbers::thousands;
+use wakelab_study::compare::{Matrix, MatrixComparison, compare_matrix};
+use wakelab_study::experiment::MatrixSpec;
+use wakelab_study::verdict::{Verdict, matrix_verdicts};
+
+/// The most runs that are made without `--yes`.
+const RUNS_MAX: usize = 1000;
+
+/// Simulates and prints a matrix.
+pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
+    only_what_has_room(flags)?;
+    let matrix = spec.resolve()?;
+    say_warnings(&matrix.warnings);
+    say_warnings(&fitted(&matrix));
+    Paths { inputs: spec.files(), outputs: flags.outputs() }.check()?;
+    let out = flags.out.open()?;
+    if flags.dry_run {
+        return dry_run(&matrix, out.as_ref(), flags);
+    }
+    let runs = matrix.runs();
+    ensure!(
+        runs <= RUNS_MAX || flags.yes,
+        "these are {} runs, more than {}\n  hint: --dry-run says about how long they take, --yes makes them",
+        thousands(runs as u64),
+        thousands(RUNS_MAX as u64)
+    );
+    let html = flags.html.open()?;
+    let stop = stop_flag()?;
+    let found = CachedSimulator::open(&flags.cache)?.with(|runner| {
+        let bar = RunBar::new();
+        let found = compare_matrix(runner, &matrix, flags.jobs.jobs(), &bar, stop);
+        bar.finish();
+        found
+    });
+    let found = match found {
+        Ok(found) => found,
+        Err(failed) => {
+            say_error(failed);
+            return Ok(Exit::RunFailed);
+        }
+    };
+    let verdicts = matrix_verdicts(&found);
+    let done: usize = found.comparisons.iter().map(|comparison| comparison.rows.len()).sum();
+    let mut failed = false;
+    if done > 0 {
+        deliver(out.as_ref(), &render(&found, &verdicts, flags.format), flags.format == ResultFormat::Json)?;
+        if let Some(html) = html {
+            html.write(wakelab_report::html::matrix(&found, &verdicts, &command_line()))?;
+        }
+        if let Some(condition) = flags.fail_if {
+            for (name, verdict) in found.variants.iter().zip(&verdicts) {
+                let fails = condition.holds(verdict);
+                say_condition(condition, name, verdict, fails);
+                failed |= fails;
+            }
+        }
+    }
+    if found.complete {
+        return Ok(if failed { Exit::Failed } else { Exit::Done });
+    }
+    eprintln!("interrupted: {done} of {} rows are complete", matrix.rows());
+    Ok(Exit::Interrupted)
+}
+
+/// Fails if something is asked for that is of two sides.
+fn only_what_has_room(flags: &SimulationFlags) -> anyhow::Result<()> {
+    let asked =
+        [(flags.events.is_some(), "--events"), (flags.perfetto.is_some(), "--perfetto"), (flags.regret, "--regret")];
+    let asked = asked.into_iter().find_map(|(asked, flag)| asked.then_some(flag)).or(trust::asked_for(flags));
+    match asked {
+        None => Ok(()),
+        Some(flag) => Err(anyhow::anyhow!(
+            "{flag}: is of two sides, and there are more here\n  hint: compare the two of them that you want to look \
+             into; runs that were made are kept"
+        )),
+    }
+}
+
+/// What is not used of machines that were fitted.
+fn fitted(matrix: &Matrix) -> Vec<String> {
+    let fitted = matrix.experiments.iter().map(|it| &it.machine).filter(|machine| machine.ensemble.is_some());
+    let names: BTreeSet<&str> = fitted.map(|machine| machine.name.as_str()).collect();
+    let warning = |name| {
+        format!(
+            "machine {name} was fitted, and only the first set of its constants is used here; two sides are compared \
+             with all"
+        )
+    };
+    names.into_iter().map(warning).collect()
+}
+
+fn render(found: &MatrixComparison, verdicts: &[Verdict<'_>], format: ResultFormat) -> String {
+    match format {
+        ResultFormat::Lkml => report::matrix_lkml(found, verdicts),
+        ResultFormat::Table => report::matrix_table(found, verdicts),
+        ResultFormat::Json => format!("{:#}\n", report::matrix_json(found, verdicts)),
+        ResultFormat::Csv => report::matrix_csv(found, verdicts),
+    }
+}

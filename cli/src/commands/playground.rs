@@ -1,0 +1,65 @@
+//! `wakelab playground`: the simulator as a page for a browser.
+
+use crate::embedded;
+use crate::out_file::OutFile;
+use crate::output::{Exit, hint, note, say};
+use anyhow::{Context, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab playground -o playground";
+
+/// `wakelab playground`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write index.html to this folder.
+    ///
+    /// It is made if it is not there. A page of the playground that is there is replaced, and nothing else.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// What playground/build makes, in a clone.
+const BUILT: &str = "target/playground/playground.wasm";
+
+/// Writes the page.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let module = match embedded::PLAYGROUND {
+        [] => built()?,
+        module => module.to_vec(),
+    };
+    let page = wakelab_playground::page(&module)?;
+    let folder = &args.output;
+    fs::create_dir_all(folder)
+        .with_context(|| format!("-o: {}", folder.display()))
+        .map_err(|e| anyhow::anyhow!("{e:#}\n  hint: name a folder that can be made and written"))?;
+    let path = folder.join("index.html");
+    if let Ok(there) = fs::read(&path) {
+        ensure!(
+            String::from_utf8_lossy(&there).contains("<title>wakelab playground"),
+            "-o: {}: a file with other contents is there, and is not replaced\n  hint: name a new folder",
+            path.display()
+        );
+    }
+    OutFile::new("-o", &path)?.write(&page)?;
+    say!("{}: {:.1} MB, one file", path.display(), page.len() as f64 / 1e6);
+    hint(format_args!("`wakelab report open {}` shows it, and so does any browser", path.display()));
+    Ok(Exit::Done)
+}
+
+/// The module that a clone has, in the current folder or above it.
+fn built() -> anyhow::Result<Vec<u8>> {
+    let missing = "this program was built without the playground's module of WebAssembly\n  hint: in a clone, run \
+                   `playground/build`, and then this again, in the clone; a released program has the module in it";
+    let here = std::env::current_dir().context(missing)?;
+    let clone = here.ancestors().find(|folder| folder.join("playground/build").is_file()).context(missing)?;
+    let module = fs::read(clone.join(BUILT)).map_err(|_| anyhow::anyhow!(missing))?;
+    let made = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    if std::env::current_exe().is_ok_and(|program| made(&program) > made(&clone.join(BUILT))) {
+        note(format_args!("{BUILT} is older than this program; playground/build brings it up to date"));
+    }
+    Ok(module)
+}

@@ -1,0 +1,347 @@
+//! `wakelab survey`.
+
+use super::capture::{self, CaptureFlags};
+use super::simulate::deliver;
+use super::trace::only;
+use super::whatif::is_like_the_recording;
+use crate::cache::{CacheFlags, CachedSimulator};
+use crate::completion;
+use crate::distinct_paths::Paths;
+use crate::flags::{self, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, SeedFlag};
+use crate::out_file::command_line;
+use crate::output::{Exit, hint, say, say_error, say_warnings};
+use crate::progress::RunBar;
+use crate::signals::stop_flag;
+use anyhow::{Context, bail, ensure};
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wakelab_input::{parse_duration, parse_wall_time};
+use wakelab_kernel::{Preset, Switches};
+use wakelab_machine::Machine;
+use wakelab_report::compare::{matrix_csv, matrix_plan};
+use wakelab_report::survey as report;
+use wakelab_study::capture::{Captured, recorded_side};
+use wakelab_study::compare::{Matrix, MatrixComparison, Variant, compare_matrix};
+use wakelab_study::experiment::{Given, MatrixSpec, NamedSide};
+use wakelab_study::survey::{CAPTURED, Surveyed, THIS_MACHINE, loads, policies, ranking};
+use wakelab_study::verdict::{Verdict, matrix_verdicts};
+
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab survey --machine test-8c --kernel v6.12 --quick";
+
+/// `wakelab survey`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A recording, an import, or the folder of one simulated run.
+    ///
+    /// Its load is captured and simulated in place of the standard loads.
+    #[arg(value_name = "RECORDING")]
+    recording: Option<PathBuf>,
+    /// The machine: a name of `machine list`, or a file.
+    ///
+    /// This machine, imported from sysfs with assumed costs, if left out; of a recording the one that was recorded.
+    #[arg(long, value_name = "MACHINE", add = completion::machine())]
+    machine: Option<String>,
+    /// A name of `kernel list`.
+    ///
+    /// The preset that stands for the running kernel, or for that of the recording, if left out.
+    #[arg(long, value_name = "KERNEL", add = completion::kernel())]
+    kernel: Option<String>,
+    /// What all sides have on top of the kernel's features: A,NO_B.
+    #[arg(long, value_name = "SWITCHES", add = completion::switches(), conflicts_with = "recording")]
+    base: Option<Switches>,
+    /// Try these switches, too: A,NO_B. May be given again.
+    #[arg(long, value_name = "SWITCHES", add = completion::switches())]
+    with: Vec<Switches>,
+    /// Try only these switches. May be given again.
+    #[arg(long, value_name = "SWITCHES", add = completion::switches(), conflicts_with = "with")]
+    only: Vec<Switches>,
+    /// Fewer loads: seconds to a minute.
+    #[arg(long, conflicts_with = "recording")]
+    quick: bool,
+    /// Take about so much CPU time: 10m.
+    ///
+    /// All runs together; the measured time of each is set by it, from 20 ms to 1 s. 100 ms if left out.
+    #[arg(long, value_name = "TIME", value_parser = parse_wall_time)]
+    budget: Option<Duration>,
+    /// Survey even if the captured load is not like the recording.
+    #[arg(long, requires = "recording", hide_short_help = true)]
+    anyway: bool,
+    /// Begin so long after the first event of the recording.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "recording", hide_short_help = true)]
+    from: Option<u64>,
+    /// Capture what happens in this time of the recording.
+    #[arg(long, value_name = "TIME", value_parser = super::compare::positive_time, requires = "recording",
+          hide_short_help = true)]
+    window: Option<u64>,
+    /// How often.
+    #[command(flatten)]
+    repeat: RepeatFlag,
+    /// The seed.
+    #[command(flatten)]
+    seed: SeedFlag,
+    /// Print table, json or csv.
+    #[arg(long, value_enum, default_value_t = SurveyFormat::Table, hide_possible_values = true)]
+    format: SurveyFormat,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub out: OutFlag,
+    /// The page.
+    #[command(flatten)]
+    html: HtmlFlag,
+    /// Print what would be simulated, and about how long it takes.
+    #[arg(long, conflicts_with = "html")]
+    dry_run: bool,
+    /// How many runs at a time.
+    #[command(flatten)]
+    jobs: JobsFlag,
+    /// The cache.
+    #[command(flatten)]
+    cache: CacheFlags,
+}
+
+/// How a survey is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SurveyFormat {
+    /// The policies, the best first, and by workload.
+    Table,
+    /// All rows of all policies.
+    Json,
+    /// A line for each row.
+    Csv,
+}
+
+impl Args {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths<'_> {
+        let outputs = self.out.output().into_iter().chain(self.html.output()).collect();
+        Paths { inputs: self.recording.iter().cloned().collect(), outputs }
+    }
+}
+
+/// Simulated before measuring begins, ns: the ramp of the standard loads is over, and of two states the one that stays
+/// has been reached.
+const SETTLE_NS: u64 = 60_000_000;
+/// The measured time, ns, if there is no budget.
+const TIME_NS: u64 = 100_000_000;
+/// The ends of the measured time with a budget, ns.
+const TIMES_NS: (u64, u64) = (20_000_000, 1_000_000_000);
+
+/// What is surveyed.
+struct Subject {
+    machine: Machine,
+    /// The name or path that the user gave; that of the machine itself if there is none.
+    machine_name: String,
+    kernel: &'static Preset,
+    base: Switches,
+    captured: Option<Captured>,
+}
+
+/// Simulates all policies on all loads.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let subject = match &args.recording {
+        Some(recording) => recorded(args, recording)?,
+        None => standing(args)?,
+    };
+    let Some(subject) = subject else { return Ok(Exit::RunFailed) };
+    let matrix = matrix(args, &subject)?;
+    say_warnings(&matrix.warnings);
+    let out = args.out.open()?;
+    let plan = CachedSimulator::open(&args.cache)?.with(|runner| matrix.plan(runner));
+    let jobs = match args.jobs.jobs() {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        jobs => jobs,
+    };
+    if args.dry_run {
+        deliver(out.as_ref(), &matrix_plan(&matrix, &plan, jobs), false)?;
+        return Ok(Exit::Done);
+    }
+    let html = args.html.open()?;
+    hint(matrix_plan(&matrix, &plan, jobs).lines().last().unwrap_or_default());
+    let stop = stop_flag()?;
+    let found = CachedSimulator::open(&args.cache)?.with(|runner| {
+        let bar = RunBar::new();
+        let found = compare_matrix(runner, &matrix, args.jobs.jobs(), &bar, stop);
+        bar.finish();
+        found
+    });
+    let found = match found {
+        Ok(found) => found,
+        Err(failed) => {
+            say_error(failed);
+            return Ok(Exit::RunFailed);
+        }
+    };
+    let verdicts = matrix_verdicts(&found);
+    if found.lines() > 0 {
+        let next = next(args, &subject, &matrix, &found, &verdicts);
+        let text = match args.format {
+            SurveyFormat::Table => report::text(&found, &verdicts, &next),
+            SurveyFormat::Json => format!("{:#}\n", report::json(&found, &verdicts)),
+            SurveyFormat::Csv => matrix_csv(&found, &verdicts),
+        };
+        deliver(out.as_ref(), &text, args.format == SurveyFormat::Json)?;
+        if let Some(html) = html {
+            html.write(wakelab_report::html::survey(&found, &verdicts, &command_line()))?;
+        }
+    }
+    if found.complete {
+        return Ok(Exit::Done);
+    }
+    let all = matrix.experiments[0].cases.len();
+    eprintln!("interrupted: {} of {all} loads are complete; the same command goes on", found.lines());
+    Ok(Exit::Interrupted)
+}
+
+/// A machine with the standard loads.
+fn standing(args: &Args) -> anyhow::Result<Option<Subject>> {
+    let machine = match &args.machine {
+        Some(name) => wakelab_machine::get(name).context("--machine")?,
+        None => {
+            let imported = wakelab_machine::import(Path::new("/sys"), THIS_MACHINE)
+                .map_err(|error| anyhow::anyhow!("{error}\n  hint: --machine names one of `wakelab machine list`"))?;
+            say!("this machine as sysfs has it; its costs are assumed, `wakelab calibrate` measures them");
+            imported.file.machine
+        }
+    };
+    let kernel = match &args.kernel {
+        Some(name) => flags::preset(Some("--kernel"), name)?,
+        None => running_kernel()?,
+    };
+    let machine_name = args.machine.clone().unwrap_or_else(|| THIS_MACHINE.to_owned());
+    let base = args.base.clone().unwrap_or_default();
+    Ok(Some(Subject { machine, machine_name, kernel, base, captured: None }))
+}
+
+/// The preset that stands for the kernel that runs here.
+fn running_kernel() -> anyhow::Result<&'static Preset> {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release.trim();
+    let preset = Preset::of_release(release).map_err(|error| {
+        anyhow::anyhow!("--kernel: the running kernel: {error}\n  hint: --kernel names the preset that comes nearest")
+    })?;
+    if let Some(note) = preset.stands_for(release) {
+        say!("{note}");
+    }
+    Ok(preset)
+}
+
+/// What was recorded; `None` if it is not simulated as it was.
+fn recorded(args: &Args, recording: &Path) -> anyhow::Result<Option<Subject>> {
+    let name = recording.to_string_lossy();
+    ensure!(
+        recording.exists() || !wakelab_machine::names().contains(&&*name),
+        "{name}: there is no such recording, but a machine of this name\n  hint: wakelab survey --machine {name}"
+    );
+    let source = only(recording)?;
+    let flags = CaptureFlags { machine: args.machine.clone(), from: args.from, window: args.window };
+    let Some(machine) = capture::machine(&source, &flags)? else {
+        bail!(
+            "--machine: the recording does not name a machine that is known; expected the machine that was recorded\n  \
+             hint: `wakelab machine import` or `wakelab calibrate` on it writes its file"
+        );
+    };
+    let kernel = args.kernel.as_deref().map(|name| flags::preset(Some("--kernel"), name)).transpose()?;
+    let side = recorded_side(&source, &machine, kernel)?;
+    let captured = capture::captured(&source, &flags, Some(&machine), false)?;
+    let variant = Variant::on(&machine, side.kernel, &side.switches)?;
+    let Some(alike) = is_like_the_recording(&source, &captured, &machine, &variant)? else { return Ok(None) };
+    if !alike && !args.anyway {
+        say_error(
+            "the captured load does not behave as the recording, so that no policy is compared\n  hint: `wakelab \
+             whatif` says which rows differ; --anyway compares all the same",
+        );
+        return Ok(None);
+    }
+    let machine_name = args.machine.clone().unwrap_or_else(|| machine.name.clone());
+    Ok(Some(Subject { machine, machine_name, kernel: side.kernel, base: side.switches, captured: Some(captured) }))
+}
+
+fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
+    let Subject { machine, machine_name, kernel, base, captured } = subject;
+    let own = |switches: &Switches| {
+        let name = switches.to_string();
+        NamedSide { name, switches: Given::by_flag("--with", base.then(switches).to_string()) }
+    };
+    let mut variants: Vec<NamedSide> = args.only.iter().chain(&args.with).map(own).collect();
+    if args.only.is_empty() {
+        for policy in policies(machine, kernel, base) {
+            if variants.iter().all(|own| own.name != policy.name) {
+                let switches = Given::by_default("policies", policy.switches.to_string());
+                variants.push(NamedSide { name: policy.name, switches });
+            }
+        }
+    }
+    ensure!(!variants.is_empty(), "no policy of the model can be switched on {}", kernel.name);
+    let workloads = workloads(args, subject);
+    let given = |flag, value: &str| Given::by_flag(flag, value.to_owned());
+    let names = [given("--machine", machine_name), given("--kernel", kernel.name)];
+    let mut spec = MatrixSpec::of_sides("survey", names, &workloads, given("--base", &base.to_string()), variants)?;
+    spec.common.settle_ns = Given::by_default("settle", SETTLE_NS);
+    spec.common.time_ns = Given::by_default("time", TIME_NS);
+    if let Some(repeat) = args.repeat.repeat {
+        spec.common.repeats = Given::by_flag("--repeat", repeat);
+    }
+    if let Some(seed) = args.seed.seed {
+        spec.common.seed = seed;
+    }
+    let catalogue = Surveyed { machine: Some(machine.clone()), captured: captured.clone() };
+    let mut matrix = spec.resolve_from(&catalogue)?;
+    if let Some(budget) = args.budget {
+        let all_ns = budget.as_secs_f64() / matrix.cpu_s_per_simulated_s() * 1e9;
+        let time_ns = (all_ns as u64).saturating_sub(SETTLE_NS).clamp(TIMES_NS.0, TIMES_NS.1);
+        // Whole milliseconds are easier to repeat by hand.
+        matrix.experiments.iter_mut().for_each(|experiment| experiment.time_ns = time_ns / 1_000_000 * 1_000_000);
+    }
+    Ok(matrix)
+}
+
+/// The command that looks at the best policy with other seeds.
+fn next(args: &Args, subject: &Subject, matrix: &Matrix, found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
+    let (ranked, _) = ranking(found, verdicts);
+    let best = ranked.iter().find(|one| found.variants[one.variant] != "SIS_ORACLE");
+    let variant = best.map_or(0, |one| one.variant);
+    let experiment = &matrix.experiments[variant];
+    let seed = (experiment.seed + 1).to_string();
+    let mut words: Vec<String> = vec!["wakelab".to_owned()];
+    let mut say = |flag: &str, value: &str| words.extend([flag.to_owned(), value.to_owned()]);
+    if let Some(recording) = &args.recording {
+        say("whatif", &recording.display().to_string());
+        if let Some(machine) = &args.machine {
+            say("--machine", machine);
+        }
+        say("--with", &found.variants[variant]);
+    } else {
+        // Of the machine itself, this is the file that was written by the command before.
+        let machine = args.machine.clone().unwrap_or_else(|| format!("{THIS_MACHINE}.toml"));
+        words.push("compare".to_owned());
+        let mut say = |flag: &str, value: &str| words.extend([flag.to_owned(), value.to_owned()]);
+        say("--machine", &machine);
+        say("--kernel", subject.kernel.name);
+        for (name, load) in workloads(args, subject) {
+            say("--workload", &name);
+            say("--load", &load);
+        }
+        say("--base", &experiment.base.label);
+        say("--with", &experiment.with.label);
+        say("--settle", &format!("{}ms", experiment.settle_ns / 1_000_000));
+        say("--time", &format!("{}ms", experiment.time_ns / 1_000_000));
+    }
+    words.extend(["--repeat".to_owned(), "5".to_owned(), "--seed".to_owned(), seed]);
+    let line = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "));
+    match (&args.recording, &args.machine) {
+        (None, None) => format!("wakelab machine import --name {THIS_MACHINE} >{THIS_MACHINE}.toml\n  {line}"),
+        _ => line,
+    }
+}
+
+/// The workloads with their loads.
+fn workloads(args: &Args, subject: &Subject) -> Vec<(String, String)> {
+    if let Some(captured) = &subject.captured {
+        return vec![(CAPTURED.to_owned(), captured.load.to_string())];
+    }
+    let of_machine = loads(subject.machine.topology.nr_cpus(), args.quick);
+    of_machine.into_iter().map(|(name, load)| (name.to_owned(), load)).collect()
+}

@@ -1,0 +1,364 @@
+//! The tables of a matrix: a line for each load, a column for each variant.
+
+use super::differences::wrapped;
+use super::verdict::conclusion;
+use crate::VERSION;
+use crate::numbers::{NONE, count, duration, signed, spread, switches};
+use crate::reproduce::to_make;
+use crate::table::{table as new_table, text as table_text};
+use std::fmt::Write;
+use textwrap::Options;
+use wakelab_study::compare::{Better, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, MatrixPlan};
+use wakelab_study::statistics::GeometricMean;
+use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
+
+/// The columns of sentences.
+const WIDTH: usize = 100;
+
+/// The comparison of all sides: what was run, the results by workload, geometric means, and the verdicts.
+pub fn matrix_table(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
+    let mut text = header(found, true);
+    for group in groups(found, verdicts) {
+        text += &results(found, &group);
+    }
+    text += &means(found);
+    text += &footer(found);
+    text + &matrix_verdict_text(verdicts)
+}
+
+/// What a matrix takes: `wakelab compare --dry-run`; `jobs` runs go at a time.
+pub fn matrix_plan(matrix: &Matrix, plan: &MatrixPlan, jobs: usize) -> String {
+    let sides = matrix.variants.len() + 1;
+    let of_block = |block: &[Experiment]| {
+        let Experiment { machine, kernel, cases, repeats, .. } = &block[0];
+        [machine.name.clone(), kernel.name.to_owned(), cases.len().to_string(), sides.to_string(), repeats.to_string()]
+    };
+    let mut table = new_table(&["machine", "kernel", "cases", "sides", "repeats"], 2);
+    matrix.blocks().for_each(|block| {
+        table.add_row(of_block(block));
+    });
+    let mut text = table_text(&table) + "\n" + &to_make([plan.runs - plan.kept, plan.kept], plan.cpu_s, jobs);
+    if let Some(until) = matrix.experiments[0].until {
+        let _ = writeln!(
+            text,
+            "Cases whose intervals are wider than ±{}% then are repeated up to {} times: at most {} in all.",
+            until.half_width_pct,
+            until.most,
+            count(matrix.runs() as u64, "run")
+        );
+    }
+    text
+}
+
+/// The results of one workload on all machines and kernels.
+pub(crate) struct Group<'a> {
+    /// Benchmark, case and metric.
+    pub(crate) key: [String; 3],
+    pub(crate) lines: Vec<Line<'a>>,
+}
+
+/// The rows of all variants of a case on a machine and a kernel.
+pub(crate) struct Line<'a> {
+    pub(crate) of: &'a Comparison,
+    pub(crate) rows: Vec<(&'a CompareRow, &'a JudgedRow)>,
+}
+
+impl Line<'_> {
+    /// The row of the first variant, whose base is that of all.
+    pub(crate) fn first(&self) -> &CompareRow {
+        self.rows[0].0
+    }
+}
+
+/// What a row is grouped by.
+pub(crate) fn key(row: &CompareRow) -> [String; 3] {
+    [&row.benchmark, &row.case, &row.metric].map(String::clone)
+}
+
+/// The lines of the matrix by workload, in the order in which they come.
+pub(crate) fn groups<'a>(found: &'a MatrixComparison, verdicts: &'a [Verdict<'_>]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut judged: Vec<_> = verdicts.iter().map(|verdict| verdict.rows.iter()).collect();
+    for block in found.blocks() {
+        for at in 0..block[0].rows.len() {
+            let row = |(of, judged): (&'a Comparison, &mut std::slice::Iter<'a, JudgedRow>)| {
+                Some((of.rows.get(at)?, judged.next()?))
+            };
+            let rows: Vec<_> = block.iter().zip(&mut judged).filter_map(row).collect();
+            let key = key(&block[0].rows[at]);
+            let line = Line { of: &block[0], rows };
+            match groups.iter_mut().find(|group| group.key == key) {
+                Some(group) => group.lines.push(line),
+                None => groups.push(Group { key, lines: vec![line] }),
+            }
+        }
+    }
+    groups
+}
+
+/// The different values of the comparisons, in their order.
+fn different(found: &MatrixComparison, of: fn(&Comparison) -> &String) -> Vec<&String> {
+    let mut all: Vec<&String> = Vec::new();
+    for value in found.of_variant(0).map(of) {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
+
+/// The machines.
+pub(crate) fn machines(found: &MatrixComparison) -> Vec<&String> {
+    different(found, machine)
+}
+
+/// The kernels, of the sides that name none themselves.
+pub(crate) fn kernels(found: &MatrixComparison) -> Vec<&String> {
+    different(found, kernel)
+}
+
+pub(crate) fn machine(of: &Comparison) -> &String {
+    &of.experiment.machine
+}
+
+pub(crate) fn kernel(of: &Comparison) -> &String {
+    &of.experiment.kernel
+}
+
+/// What was run: with `variants`, what each of them is.
+pub(crate) fn header(found: &MatrixComparison, variants: bool) -> String {
+    let (first, width) = (&found.comparisons[0].experiment, name_width(found));
+    let mut text = format!("{}: simulated by wakelab {VERSION}, not measured\n\n", first.name);
+    let mut line = |name: &str, value: String| {
+        let wrapped = wrapped(&format!("{name:width$}{value}"), width);
+        text += &wrapped;
+    };
+    for (one, several, of) in
+        [("machine", "machines", machine as fn(&Comparison) -> &String), ("kernel", "kernels", kernel)]
+    {
+        let all = different(found, of);
+        let list = all.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+        line(if all.len() == 1 { one } else { several }, list);
+    }
+    for workload in &first.workloads {
+        line("workload", workload.clone());
+    }
+    line(&found.base, switches(&first.base).to_owned());
+    for (variant, name) in found.variants.iter().enumerate().filter(|_| variants) {
+        let mut told: Vec<String> = Vec::new();
+        for comparison in found.of_variant(variant) {
+            let of = &comparison.experiment;
+            let mut lines = vec![format!("differs in {}", super::differ(of))];
+            lines.extend(of.notes.iter().filter(|note| note.starts_with("with: ")).cloned());
+            told.extend(lines.into_iter().filter(|line| !told.contains(line)).collect::<Vec<_>>());
+        }
+        let with = &found.comparisons[variant].experiment.with;
+        if with != name {
+            line(name, switches(with).to_owned());
+        }
+        for (at, one) in told.into_iter().enumerate() {
+            line(if at == 0 && with == name { name } else { "" }, one);
+        }
+    }
+    line(
+        "runs",
+        format!(
+            "{}, seed {}, {} measured after {}; spread over seeds, not over machines",
+            super::table::repeats(first),
+            first.seed,
+            duration(first.time_ns),
+            duration(first.settle_ns)
+        ),
+    );
+    if let Some(cpus) = &first.pinned {
+        line("pinned", cpus.clone());
+    }
+    if first.observer_cost_ns > 0 {
+        line("observer", format!("{} at each select_idle_cpu()", duration(first.observer_cost_ns)));
+    }
+    if !found.complete {
+        text += "\nNot complete: it was interrupted, and only rows that were done are shown.\n";
+    }
+    text
+}
+
+/// The width of the names in the head, two blanks included.
+fn name_width(found: &MatrixComparison) -> usize {
+    let names = found.variants.iter().zip(&found.comparisons).map(|(name, _)| name);
+    // A name that is the switches themselves is long.
+    let longest = names.chain([&found.base]).map(|name| name.chars().count()).max().unwrap_or(0);
+    longest.clamp(8, 24) + 2
+}
+
+/// The columns that tell a line from the others: machine and kernel, if there are several, and the load.
+fn places(found: &MatrixComparison) -> Vec<(&'static str, fn(&Comparison) -> &String)> {
+    let all: [(&'static str, fn(&Comparison) -> &String); 2] = [("machine", machine), ("kernel", kernel)];
+    all.into_iter().filter(|(_, of)| different(found, *of).len() > 1).collect()
+}
+
+/// A variant's row: the mark of its verdict with compare%, and the interval.
+fn cells(row: &CompareRow, judged: &JudgedRow) -> [String; 2] {
+    let mark = match judged.verdict {
+        RowVerdict::Worse | RowVerdict::Better | RowVerdict::Identical => format!("{} ", judged.verdict.name()),
+        RowVerdict::Same | RowVerdict::Untested => String::new(),
+    };
+    [format!("{mark}{}", signed(row.compare_pct, 2)), interval(row.ci95)]
+}
+
+/// `[-4.42, +11.62]`.
+pub(crate) fn interval(ci95: Option<[f64; 2]>) -> String {
+    ci95.map_or_else(|| NONE.to_owned(), |[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2)))
+}
+
+/// A geometric mean with its interval.
+fn mean_cells(mean: Option<GeometricMean>) -> [String; 2] {
+    mean.map_or_else(|| [NONE.to_owned(), NONE.to_owned()], |mean| [signed(mean.pct, 2), interval(mean.ci95)])
+}
+
+fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
+    let places = places(found);
+    let columns: Vec<&str> = places.iter().map(|(name, _)| *name).chain(["load", "base ± std%"]).collect();
+    let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "95% interval"]);
+    let columns: Vec<&str> = columns.into_iter().chain(of_variants).chain(["n"]).collect();
+    let mut table = new_table(&columns, places.len() + 1);
+    let mut before: Vec<String> = vec![String::new(); places.len()];
+    for line in &group.lines {
+        let row = line.first();
+        let names: Vec<String> = places.iter().map(|(_, of)| of(line.of).clone()).collect();
+        // A name stands at the first of its lines.
+        let shown = names.iter().enumerate().map(|(at, name)| match names[..=at] == before[..=at] {
+            true => String::new(),
+            false => name.clone(),
+        });
+        let mut cells_of_line: Vec<String> = shown.collect();
+        cells_of_line.extend([row.load.clone(), spread(row.base.mean, row.base.std_pct, row.base.n)]);
+        cells_of_line.extend(line.rows.iter().flat_map(|(row, judged)| cells(row, judged)));
+        cells_of_line.push(row.base.n.to_string());
+        table.add_row(cells_of_line);
+        before = names;
+    }
+    let mut mean = vec!["geometric mean".to_owned()];
+    mean.resize(places.len() + 2, String::new());
+    let of_group = |variant| found.mean(variant, |_, row| key(row) == group.key);
+    mean.extend((0..found.variants.len()).flat_map(|variant| mean_cells(of_group(variant))));
+    mean.push(String::new());
+    table.add_row(mean);
+    let first = group.lines[0].first();
+    let good = match first.better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+    };
+    let [benchmark, case, metric] = &group.key;
+    let title = format!("{benchmark} {case} {metric}, {}, {good}; %, positive is better", first.unit);
+    let mut text = format!("\n{title}\n\n{}", table_text(&table));
+    if let Some(test) = group.lines.iter().find_map(|line| line.first().test) {
+        let _ = writeln!(text, "Intervals are of {test}; a row without a word is not shown to differ.");
+    } else {
+        text += "One repeat: no interval and no verdict. --repeat 3 or more gives them.\n";
+    }
+    text
+}
+
+/// The means over workloads: by machine and kernel where there are several, and of all rows.
+fn means(found: &MatrixComparison) -> String {
+    let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "95% interval"]);
+    let columns: Vec<&str> = ["over", "rows"].into_iter().chain(of_variants).collect();
+    let mut table = new_table(&columns, 1);
+    let mut left_out = 0;
+    for (over, which) in overs(found) {
+        let of: Vec<Option<GeometricMean>> =
+            (0..found.variants.len()).map(|variant| found.mean(variant, |found, _| which(found))).collect();
+        let rows = of.iter().flatten().map(|mean| mean.rows).max().unwrap_or(0);
+        left_out = left_out.max(of.iter().flatten().map(|mean| mean.left_out).max().unwrap_or(0));
+        let mut line = vec![over, rows.to_string()];
+        line.extend(of.into_iter().flat_map(mean_cells));
+        table.add_row(line);
+    }
+    let mut text = format!("\nGeometric means of all workloads, %; positive is better\n\n{}", table_text(&table));
+    if left_out > 0 {
+        let _ =
+            writeln!(text, "{} without a ratio, as a mean is 0: left out of the means.", count(left_out as u64, "row"));
+    }
+    text
+}
+
+/// What means are taken over, with the comparisons that each takes.
+pub(crate) type Over<'a> = (String, Box<dyn Fn(&Comparison) -> bool + 'a>);
+
+pub(crate) fn overs(found: &MatrixComparison) -> Vec<Over<'_>> {
+    let mut all: Vec<Over<'_>> = Vec::new();
+    for (_, of) in places(found) {
+        for name in different(found, of) {
+            all.push((name.clone(), Box::new(move |comparison| of(comparison) == name)));
+        }
+    }
+    all.push(("all".to_owned(), Box::new(|_| true)));
+    all
+}
+
+/// The means for programs: by workload, by machine and kernel, and of all rows.
+pub(super) fn means_of(
+    found: &MatrixComparison,
+    verdicts: &[Verdict<'_>],
+) -> Vec<(usize, String, String, GeometricMean)> {
+    let mut all = Vec::new();
+    for variant in 0..found.variants.len() {
+        for group in groups(found, verdicts) {
+            let mean = found.mean(variant, |_, row| key(row) == group.key);
+            all.extend(mean.map(|mean| (variant, "workload".to_owned(), group.key.join(" "), mean)));
+        }
+        for (kind, of) in places(found) {
+            for name in different(found, of) {
+                let mean = found.mean(variant, |comparison, _| of(comparison) == name);
+                all.extend(mean.map(|mean| (variant, kind.to_owned(), name.clone(), mean)));
+            }
+        }
+        all.extend(found.mean(variant, |_, _| true).map(|mean| (variant, "all".to_owned(), String::new(), mean)));
+    }
+    all
+}
+
+fn footer(found: &MatrixComparison) -> String {
+    let assumed: Vec<usize> = found.blocks().map(|block| block[0].assumed.len()).collect();
+    let (least, most) = (assumed.iter().min().copied().unwrap_or(0), assumed.iter().max().copied().unwrap_or(0));
+    let constants = if least == most { count(most as u64, "constant") } else { format!("{least} to {most} constants") };
+    let machines = machines(found);
+    let show = if let [one] = machines[..] { one.as_str() } else { "NAME" };
+    format!(
+        "\n{constants} of the model are assumed: `wakelab machine show {show}`. --format json and csv have the \
+         searches and latencies of each row.\n"
+    )
+}
+
+/// The verdicts for the end of a table: a sentence for each variant, then what holds for all.
+pub fn matrix_verdict_text(verdicts: &[Verdict<'_>]) -> String {
+    let wrapped = Options::new(WIDTH).subsequent_indent("  ");
+    let lines = matrix_verdict_lines(verdicts);
+    lines.iter().fold("\n".to_owned(), |text, line| text + &textwrap::fill(line, &wrapped) + "\n")
+}
+
+/// The lines of [`matrix_verdict_text`].
+pub(crate) fn matrix_verdict_lines(verdicts: &[Verdict<'_>]) -> Vec<String> {
+    let mut lines: Vec<String> = verdicts.iter().map(|verdict| format!("verdict: {}", conclusion(verdict))).collect();
+    lines.extend(model(verdicts));
+    lines
+}
+
+/// The lines that hold for all variants: the test, how exact the intervals are, and how right such predictions were.
+pub(crate) fn model(verdicts: &[Verdict<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let tested: usize = verdicts.iter().map(Verdict::tested).sum();
+    if tested > 0 {
+        let least = verdicts.iter().map(|verdict| verdict.repeats[0]).min().unwrap_or(0);
+        let most = verdicts.iter().map(|verdict| verdict.repeats[1]).max().unwrap_or(0);
+        lines.push(format!(
+            "chance: {} runs a side, p below 0.05 after Holm's correction for {} of the whole matrix",
+            super::verdict::runs([least, most]),
+            count(tested as u64, "tested row")
+        ));
+    }
+    lines.extend(super::verdict::wide(verdicts));
+    lines
+        .extend(verdicts.first().into_iter().flat_map(|verdict| &verdict.known).map(|known| format!("model: {known}")));
+    lines
+}

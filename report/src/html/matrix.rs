@@ -1,0 +1,365 @@
+//! The pages of a matrix and of a survey: a chart of all differences, or of the ranking, then a table for each
+//! workload.
+
+use super::comparison::change;
+use super::machine::machine;
+use super::{TEXT, opt, table, text};
+use crate::VERSION;
+use crate::compare::{
+    MatrixGroup, MatrixLine, matrix_groups, matrix_kernels, matrix_key, matrix_machines, matrix_overs,
+    matrix_verdict_lines, number_of_runs,
+};
+use crate::numbers::{switches, thousands};
+use crate::survey::{conclusions as survey_lines, notes as survey_notes};
+use wakelab_page::{
+    Cell, Comparison as Changes, Error, Estimate, Kind, Metric, MetricRow, Page, Place, Run, Section, Table,
+    Verdict as PageVerdict, render,
+};
+use wakelab_study::compare::{Better, MatrixComparison};
+use wakelab_study::statistics::GeometricMean;
+use wakelab_study::survey::{Ranked, ranking};
+use wakelab_study::verdict::{RowVerdict, Verdict};
+
+/// What the other side is called on a page of several variants.
+const ANY: &str = "the variant";
+/// More variants than these are not named in a headline.
+const NAMED: usize = 4;
+
+/// The page; `command` makes it again.
+///
+/// # Errors
+/// Where there are more rows than a page takes.
+pub fn matrix(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Result<String, Error> {
+    let groups = matrix_groups(found, verdicts);
+    let mut page = page(found, verdicts, command);
+    page.focus = Some(largest(&groups));
+    page.comparison = Some(Changes {
+        base: found.base.clone(),
+        with: other(found),
+        metrics: groups.iter().flat_map(|group| metrics(found, group)).collect(),
+    });
+    let of_group = |(at, group): (usize, &MatrixGroup<'_>)| Section {
+        id: format!("workload-{}", at + 1),
+        title: group.key.join(" "),
+        paragraphs: Vec::new(),
+        tables: vec![results(found, at, group)],
+    };
+    page.sections.extend(groups.iter().enumerate().map(of_group));
+    render(&page)
+}
+
+/// The page of a survey: the switches by their means, and by workload.
+///
+/// # Errors
+/// Where there are more rows than a page takes.
+pub fn survey(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Result<String, Error> {
+    let (ranked, idle) = ranking(found, verdicts);
+    let mut page = page(found, verdicts, command);
+    page.title = format!("Survey of {}, kernel {}", page.run.machine, page.run.kernel);
+    // A sentence for each of so many switches would hide the chart.
+    page.verdict = survey_lines(found, verdicts).iter().map(|line| sentence(line)).collect();
+    let row = |one: &Ranked<'_>| MetricRow {
+        load: found.variants[one.variant].clone(),
+        base: UNKNOWN,
+        with: UNKNOWN,
+        better_pct: Estimate { mean: one.mean.pct, interval: one.mean.ci95.map(|[low, high]| (low, high)) },
+        verdict: PageVerdict::Unjudged,
+        ..MetricRow::default()
+    };
+    let metric = Metric {
+        name: "Geometric mean over all loads".to_owned(),
+        rows: ranked.iter().map(row).collect(),
+        ..Metric::default()
+    };
+    page.comparison = (!ranked.is_empty()).then(|| Changes {
+        base: found.base.clone(),
+        with: "the switch".to_owned(),
+        metrics: vec![metric],
+    });
+    let mut sections = vec![ranks(found, &ranked, &idle)];
+    for (at, group) in matrix_groups(found, verdicts).iter().enumerate() {
+        sections.push(Section {
+            id: format!("workload-{}", at + 1),
+            title: group.key.join(" "),
+            paragraphs: Vec::new(),
+            tables: vec![by_load(found, at, group, &ranked)],
+        });
+    }
+    sections.append(&mut page.sections.into_iter().filter(|section| section.id == SIDES).collect());
+    page.sections = sections;
+    render(&page)
+}
+
+/// What is not shown of a row.
+const UNKNOWN: Estimate = Estimate { mean: f64::NAN, interval: None };
+
+fn sentence(line: &str) -> String {
+    line.trim_start_matches("verdict: ").to_owned()
+}
+
+/// The variant's name, or what stands for several.
+fn other(found: &MatrixComparison) -> String {
+    if let [one] = &found.variants[..] { one.clone() } else { ANY.to_owned() }
+}
+
+/// The machine and the kernel of a line, where there are several, and its load.
+fn place(found: &MatrixComparison, line: &MatrixLine<'_>) -> String {
+    let of = &line.of.experiment;
+    let several = [(matrix_machines(found).len(), &of.machine), (matrix_kernels(found).len(), &of.kernel)];
+    let names = several.into_iter().filter(|(n, _)| *n > 1).map(|(_, name)| name.as_str());
+    names.chain([line.first().load.as_str()]).collect::<Vec<_>>().join(" ")
+}
+
+fn case(group: &MatrixGroup<'_>) -> String {
+    format!("{} {}", group.key[0], group.key[1])
+}
+
+/// The workload with the largest change.
+fn largest(groups: &[MatrixGroup<'_>]) -> Place {
+    let change = |group: &MatrixGroup<'_>| {
+        let rows = group.lines.iter().flat_map(|line| &line.rows);
+        rows.map(|(row, _)| row.compare_pct.abs()).fold(0.0, f64::max)
+    };
+    let most = groups.iter().max_by(|a, b| change(a).total_cmp(&change(b)));
+    Place { case: most.map(case).unwrap_or_default(), load: String::new() }
+}
+
+/// The lines of the chart for each variant of a workload. The means of both sides are left to the tables: machines and
+/// kernels have no order over which a line could be drawn.
+fn metrics(found: &MatrixComparison, group: &MatrixGroup<'_>) -> Vec<Metric> {
+    let [benchmark, of_benchmark, metric] = &group.key;
+    let first = group.lines[0].first();
+    let of_variant = |(at, name): (usize, &String)| {
+        let row = |line: &MatrixLine<'_>| {
+            let (row, judged) = line.rows.get(at)?;
+            Some(MetricRow { load: place(found, line), base: UNKNOWN, with: UNKNOWN, ..change(row, judged) })
+        };
+        let of_several = if found.variants.len() > 1 { format!(", {name}") } else { String::new() };
+        Metric {
+            name: format!("{benchmark} {of_benchmark}: {metric}{of_several}"),
+            case: case(group),
+            unit: first.unit.clone(),
+            lower_is_better: first.better == Better::Lower,
+            rows: group.lines.iter().filter_map(row).collect(),
+        }
+    };
+    found.variants.iter().enumerate().map(of_variant).collect()
+}
+
+/// The switches that do something, the best first.
+fn ranks(found: &MatrixComparison, ranked: &[Ranked<'_>], idle: &[usize]) -> Section {
+    let line = |(rank, one): (usize, &Ranked<'_>)| {
+        let mut cells = vec![Cell::Number(rank as f64, 0), text(found.variants[one.variant].clone())];
+        cells.extend(difference(one.mean.pct, one.mean.ci95));
+        cells.extend([one.better, one.worse, one.rows].map(|count| Cell::Number(count as f64, 0)));
+        for (row, _) in [one.best, one.worst] {
+            cells.extend([
+                text(format!("{} {} {}", row.benchmark, row.case, row.load)),
+                Cell::Number(row.compare_pct, 2),
+            ]);
+        }
+        cells
+    };
+    let columns = [
+        ("Rank", ""),
+        ("Switch", TEXT),
+        ("Mean", "%"),
+        ("Low", "%"),
+        ("High", "%"),
+        ("Better", "rows"),
+        ("Worse", "rows"),
+        ("Of", "rows"),
+        ("Best row", TEXT),
+        ("Best", "%"),
+        ("Worst row", TEXT),
+        ("Worst", "%"),
+    ];
+    Section {
+        id: "ranking".to_owned(),
+        title: "Which switch helps, and where".to_owned(),
+        paragraphs: survey_notes(found, ranked, idle),
+        tables: vec![table(
+            "ranking-table",
+            "Geometric means over all loads, the best first",
+            &columns,
+            (1..).zip(ranked).map(line).collect(),
+        )],
+    }
+}
+
+/// A workload of a survey: a line for each switch, with a column for each load.
+fn by_load(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>, ranked: &[Ranked<'_>]) -> Table {
+    let line = |one: &Ranked<'_>| {
+        let rows = || group.lines.iter().filter_map(|line| line.rows.get(one.variant));
+        let mean = found.mean(one.variant, |_, row| matrix_key(row) == group.key);
+        let mut cells = vec![text(found.variants[one.variant].clone())];
+        cells.extend(mean.map_or([Cell::Empty, Cell::Empty, Cell::Empty], |mean| difference(mean.pct, mean.ci95)));
+        cells.extend(rows().map(|(row, _)| opt(Some(row.compare_pct).filter(|pct| pct.is_finite()), 2)));
+        for verdict in [RowVerdict::Better, RowVerdict::Worse] {
+            let loads = rows().filter(|(_, judged)| judged.verdict == verdict).map(|(row, _)| row.load.as_str());
+            cells.push(text(loads.collect::<Vec<_>>().join(", ")));
+        }
+        cells
+    };
+    let loads = group.lines.iter().map(|line| (line.first().load.as_str(), "%"));
+    let first = [("Switch", TEXT), ("Mean", "%"), ("Low", "%"), ("High", "%")];
+    let columns: Vec<(&str, &str)> =
+        first.into_iter().chain(loads).chain([("Better at", TEXT), ("Worse at", TEXT)]).collect();
+    let caption = format!("{}: each switch against {}, by load", group.key.join(" "), found.base);
+    table(&format!("workload-{}-table", at + 1), &caption, &columns, ranked.iter().map(line).collect())
+}
+
+/// What both pages have.
+fn page(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Page {
+    let first = &found.comparisons[0].experiment;
+    let several = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let machines = several(matrix_machines(found));
+    let kernels = several(matrix_kernels(found));
+    let ms = |ns: u64| format!("{} ms", thousands(ns / 1_000_000));
+    let variants = match &found.variants[..] {
+        few if few.len() <= NAMED => few.join(", "),
+        many => format!("{} variants", many.len()),
+    };
+    let one_machine = &found.comparisons[0].machine;
+    let mut assumed = Vec::new();
+    for of in found.of_variant(0).flat_map(|comparison| &comparison.assumed) {
+        if !assumed.contains(&of) {
+            assumed.push(of);
+        }
+    }
+    Page {
+        title: format!("{variants} against {}", found.base),
+        lead: format!("{} on {machines}, kernel {kernels}. Simulated.", first.workloads.join(", ")),
+        verdict: matrix_verdict_lines(verdicts).iter().map(|line| sentence(line)).collect(),
+        run: Run {
+            command: command.to_owned(),
+            version: VERSION.to_owned(),
+            kind: Kind::Simulated,
+            kernel: kernels.clone(),
+            machine: machines.clone(),
+            workload: first.workloads.join(", "),
+            facts: vec![
+                ("repeats on each side".to_owned(), repeats(verdicts)),
+                ("seed".to_owned(), first.seed.to_string()),
+                ("simulated before measuring".to_owned(), ms(first.settle_ns)),
+                ("measured".to_owned(), ms(first.time_ns)),
+            ],
+        },
+        machine: (matrix_machines(found).len() == 1).then(|| machine(&one_machine.name, &one_machine.topology)),
+        sections: sections(found),
+        notes: notes(found),
+        assumed: assumed.into_iter().map(super::comparison::assumed).collect(),
+        ..Page::default()
+    }
+}
+
+fn repeats(verdicts: &[Verdict<'_>]) -> String {
+    let least = verdicts.iter().map(|verdict| verdict.repeats[0]).min().unwrap_or(0);
+    let most = verdicts.iter().map(|verdict| verdict.repeats[1]).max().unwrap_or(0);
+    number_of_runs([least, most])
+}
+
+fn notes(found: &MatrixComparison) -> Vec<String> {
+    let mut notes = vec![
+        "All numbers are simulated: they say what the model does, not what a machine did. docs/evidence.md says how \
+         far the model is from published results."
+            .to_owned(),
+    ];
+    if !found.complete {
+        notes.push("The comparison was interrupted: rows are missing.".to_owned());
+    }
+    notes
+}
+
+/// The anchor of the table of sides.
+const SIDES: &str = "variants";
+
+fn sections(found: &MatrixComparison) -> Vec<Section> {
+    let means = Section {
+        id: "means".to_owned(),
+        title: "Geometric means".to_owned(),
+        paragraphs: vec!["Of the ratios to the base; positive is better.".to_owned()],
+        tables: vec![means(found)],
+    };
+    let sides = Section {
+        id: SIDES.to_owned(),
+        title: "The sides".to_owned(),
+        paragraphs: vec![format!("Each variant is compared with {}.", found.base)],
+        tables: vec![sides(found)],
+    };
+    vec![means, sides]
+}
+
+fn sides(found: &MatrixComparison) -> Table {
+    let first = &found.comparisons[0].experiment;
+    let base = vec![text(found.base.clone()), text(switches(&first.base)), Cell::Empty];
+    let variants = found.variants.iter().zip(&found.comparisons).map(|(name, of)| {
+        let of = &of.experiment;
+        vec![text(name.clone()), text(switches(&of.with)), text(of.differ.join(", "))]
+    });
+    let columns = [("Side", TEXT), ("Switches", TEXT), ("Differs in", TEXT)];
+    table(
+        "variants-table",
+        "The base, and what is compared with it",
+        &columns,
+        [base].into_iter().chain(variants).collect(),
+    )
+}
+
+/// Three columns of each variant: the difference and the ends of its interval.
+fn of_variants(found: &MatrixComparison, verdict: bool) -> Vec<(String, &'static str)> {
+    let columns = |name: &String| {
+        let mut columns = vec![(name.clone(), "%"), (format!("{name}, low"), "%"), (format!("{name}, high"), "%")];
+        columns.extend(verdict.then(|| (format!("{name}, verdict"), TEXT)));
+        columns
+    };
+    found.variants.iter().flat_map(columns).collect()
+}
+
+fn with_columns(
+    id: &str,
+    caption: &str,
+    first: &[(&str, &str)],
+    variants: &[(String, &'static str)],
+    rows: Vec<Vec<Cell>>,
+) -> Table {
+    let variants = variants.iter().map(|(name, unit)| (name.as_str(), *unit));
+    let columns: Vec<(&str, &str)> = first.iter().copied().chain(variants).collect();
+    table(id, caption, &columns, rows)
+}
+
+fn difference(pct: f64, ci95: Option<[f64; 2]>) -> [Cell; 3] {
+    let [low, high] = [0, 1].map(|end| opt(ci95.map(|ends| ends[end]), 2));
+    [opt(Some(pct).filter(|pct| pct.is_finite()), 2), low, high]
+}
+
+fn results(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Table {
+    let line = |line: &MatrixLine<'_>| {
+        let (of, row) = (&line.of.experiment, line.first());
+        let mut cells = vec![text(of.machine.clone()), text(of.kernel.clone()), text(row.load.clone())];
+        cells.extend([opt(Some(row.base.mean), 2), Cell::Number(row.base.n as f64, 0)]);
+        for (row, judged) in &line.rows {
+            cells.extend(difference(row.compare_pct, row.ci95));
+            let said = !matches!(judged.verdict, RowVerdict::Same | RowVerdict::Untested);
+            cells.push(text(if said { judged.verdict.name() } else { "" }));
+        }
+        cells
+    };
+    let unit = group.lines[0].first().unit.as_str();
+    let first = [("Machine", TEXT), ("Kernel", TEXT), ("Load", TEXT), ("Base", unit), ("Repeats", "")];
+    let rows = group.lines.iter().map(line).collect();
+    let caption = format!("{}: each variant against {}", group.key.join(" "), found.base);
+    with_columns(&format!("workload-{}-table", at + 1), &caption, &first, &of_variants(found, true), rows)
+}
+
+fn means(found: &MatrixComparison) -> Table {
+    let cells = |mean: Option<GeometricMean>| {
+        mean.map_or([Cell::Empty, Cell::Empty, Cell::Empty], |mean| difference(mean.pct, mean.ci95))
+    };
+    let rows = matrix_overs(found).into_iter().map(|(over, which)| {
+        let of = (0..found.variants.len()).map(|variant| found.mean(variant, |found, _| which(found)));
+        [text(over)].into_iter().chain(of.flat_map(cells)).collect()
+    });
+    let caption = "Geometric means over workloads and loads";
+    with_columns("means-table", caption, &[("Over", TEXT)], &of_variants(found, false), rows.collect())
+}
