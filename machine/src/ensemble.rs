@@ -47,6 +47,7 @@ impl Machine {
         match name {
             KWORKER_PERIOD => self.noise.kworker_period_ns = value,
             KWORKER_RUN => self.noise.kworker_run_ns = value,
+            DAEMONS => self.noise.daemons = value,
             name => match self.costs.get_mut(name) {
                 Some(cost) => cost.value = value,
                 None => return false,
@@ -65,3 +66,5 @@ impl Machine {
 pub(crate) const KWORKER_PERIOD: &str = "kworker_period_ns";
 /// The name of [`Noise::kworker_run_ns`](crate::Noise::kworker_run_ns) as a constant.
 pub(crate) const KWORKER_RUN: &str = "kworker_run_ns";
+/// The name of [`Noise::daemons`](crate::Noise::daemons) as a constant.
+pub(crate) const DAEMONS: &str = "daemons";

@@ -26,13 +26,17 @@ fn list<S: Serializer>(cpus: &Option<CpuMask>, serializer: S) -> Result<S::Ok, S
     serializer.collect_str(&cpus.as_ref().map(CpuMask::to_string).unwrap_or_default())
 }
 
-/// Background work besides the workload's: one kworker for each CPU.
+/// Background work besides the workload's: one kworker for each CPU, and daemons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Noise {
     /// The mean time between two wake-ups of a CPU's kworker, ns; 0 switches the kworkers off.
     pub kworker_period_ns: u64,
-    /// How long a kworker runs, ns.
+    /// How long a kworker runs, ns. A daemon runs as long.
     pub kworker_run_ns: u64,
+    /// How many tasks of the whole machine that may run on any CPU wake up about once a second: daemons, the monitors
+    /// of a test harness, kcompactd. Only runs whose decisions read wakee flips have them, and the grace periods that
+    /// they cause.
+    pub daemons: u64,
 }
 
 /// A machine.
@@ -110,4 +114,8 @@ pub struct NoiseOrigin {
     pub run_range: [u64; 2],
     /// Where both values were taken from.
     pub origin: Origin,
+    /// The lowest and the highest plausible [`Noise::daemons`].
+    pub daemons_range: [u64; 2],
+    /// Where [`Noise::daemons`] was taken from.
+    pub daemons_origin: Origin,
 }

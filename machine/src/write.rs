@@ -83,7 +83,12 @@ fn to_toml(
     line!(text, "\n[noise]\nkworker_period_ns = {}", noise.kworker_period_ns);
     line!(text, "kworker_period_range = {:?}", noise_origin.period_range);
     line!(text, "kworker_run_ns = {}", noise.kworker_run_ns);
-    line!(text, "kworker_run_range = {:?}\n{}", noise_origin.run_range, origin(&noise_origin.origin));
+    line!(text, "kworker_run_range = {:?}", noise_origin.run_range);
+    // What a file that does not say has is not written.
+    if noise_origin.daemons_origin == noise_origin.origin {
+        line!(text, "daemons = {}\ndaemons_range = {:?}", noise.daemons, noise_origin.daemons_range);
+    }
+    line!(text, "{}", origin(&noise_origin.origin));
     if let Some(ensemble) = &machine.ensemble {
         line!(text, "\n[ensemble]\nfitted = {}\n\n[ensemble.constants]", quoted(&ensemble.fitted));
         for (at, constant) in ensemble.constants.iter().enumerate() {

@@ -88,6 +88,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             uclamp: UclampState::new(model),
             rt: model.realtime(setup.kernel),
             task_groups: None,
+            rcu: None,
             requests: false,
         };
         let mut sim = Sim {
@@ -114,6 +115,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_domains();
         sim.add_kworkers();
         sim.add_rcu_kthread();
+        sim.add_daemons();
         sim.add_task_groups();
         sim.add_tasks();
         sim.add_interrupts();

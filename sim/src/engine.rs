@@ -202,6 +202,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         match what {
             TimedEvent::Jiffy => self.jiffy(),
             TimedEvent::Timer(task) => self.timer_interrupts(task),
+            TimedEvent::RcuTimer(time) => self.rcu_timer(time),
             TimedEvent::Start(task) => {
                 self.sys.this_cpu = self.forks_on(None, task);
                 self.fork_now(None, task);
@@ -231,7 +232,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// A task's timer expires.
-    fn timer_interrupts(&mut self, task: TaskId) {
+    pub fn timer_interrupts(&mut self, task: TaskId) {
         let cpu = self.sys.tasks[task.0 as usize].cpu;
         if let Some(pm) = &mut self.sys.pm {
             // The task may have moved to another CPU since the timer was set.

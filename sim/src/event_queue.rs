@@ -74,6 +74,8 @@ pub enum TimedEvent {
     IpiNohz(Cpu),
     /// The stopper of a CPU is woken, to push its running task to another CPU.
     Stopper(Cpu),
+    /// The timer of RCU's kthread expires, if it is still set for this time, ns.
+    RcuTimer(u64),
     /// The hrtick of a CPU expires, unless it was started again since: its number.
     Hrtick(Cpu, u32),
     /// An IPI arrives that has a CPU push realtime tasks.

@@ -30,6 +30,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         child.process = p.process;
         child.footprint = p.footprint;
         child.parent = Some(parent);
+        // dup_task_struct() copies them, and nothing resets them.
+        child.flips = p.flips;
         let id = self.add(child, child_of(&self.sys.es[parent]));
         if let Some(rt) = &mut self.sys.rt {
             rt.inherit(id, parent);

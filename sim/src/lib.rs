@@ -16,6 +16,7 @@ pub mod observe;
 mod pelt;
 mod pm;
 mod program;
+mod rcu_gp_kthread;
 mod rt;
 mod run;
 mod runqueue;

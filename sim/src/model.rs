@@ -17,7 +17,7 @@ use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::runqueue::CFS_BANDWIDTH_SLICE;
 use wakelab_sched::runqueue::FairRules;
 use wakelab_sched::select::{IdleScanRules, Rules, SearchLlcs};
-use wakelab_workload::{Call, Op, Program, Work, Workload};
+use wakelab_workload::{Call, MESSAGE_LINES, Op, Program, Work, Workload};
 
 /// The costs as plain numbers, ns (the two parts in per cent), with the mechanisms that are switched off taken out.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,8 @@ pub struct Model<'a> {
     pub migration_cost: u64,
     /// What balancing goes by.
     pub balance: Balance<'a>,
-    /// The workload's, then that of kworkers, then that of the RCU kthread.
+    /// The workload's, then those of kworkers, of the RCU kthread that has timers only, of daemons, and of the RCU
+    /// kthread that ends grace periods.
     pub programs: Vec<Program>,
     pub workload: &'a Workload,
     /// By affinity number: the CPUs. 0 is all, then one mask for each CPU alone, then the workload's.
@@ -146,6 +147,8 @@ pub struct Model<'a> {
     pub pipe_wakes_while_full: bool,
     /// Mean time between two wake-ups of a kworker, ns (0: none), and its run time.
     pub noise: (u64, u64),
+    /// How many daemons there are.
+    pub daemons: u64,
     /// Frequencies, idle states and power, where a side asks for them.
     pub pm: Option<PmModel>,
     /// By CPU: `sd->llc_bytes`.
@@ -203,6 +206,7 @@ impl<'a> Model<'a> {
             .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
         let noise = machine.noise;
         let rcu = crate::pm::rcu::kthread(hz, nr_cpus);
+        let daemons = crate::rcu_gp_kthread::programs(&noise);
         let pm = match setup.pm {
             Some(side) => Some(PmModel::new(machine, kernel, features, side)?),
             None => None,
@@ -242,7 +246,7 @@ impl<'a> Model<'a> {
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
             balance: if energy.is_some() { balance.with_energy() } else { balance },
             asym_idle_scan: asym_capacity::has_own_idle_scan(kernel, features, domains),
-            programs: workload.programs.iter().cloned().chain([kworker(&noise), rcu]).collect(),
+            programs: workload.programs.iter().cloned().chain([kworker(&noise), rcu]).chain(daemons).collect(),
             workload,
             masks,
             task_masks,
@@ -269,6 +273,7 @@ impl<'a> Model<'a> {
             uclamp: UclampModel::new(setup)?,
             energy,
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
+            daemons: if mechanisms.noise { noise.daemons } else { 0 },
         })
     }
 
@@ -309,6 +314,12 @@ impl<'a> Model<'a> {
     #[inline]
     pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
         self.costs.cold_message.at(self.distances.between(from, cpu))
+    }
+
+    /// What so many cache lines that `from` has cost on `cpu`, ns: of those that a message is.
+    #[inline]
+    pub fn cold_lines(&self, from: Cpu, cpu: Cpu, lines: u32) -> u64 {
+        self.cold_message(from, cpu) * u64::from(lines) / u64::from(MESSAGE_LINES)
     }
 
     /// How long work takes while so many of the SMT siblings are busy, per cent. Each adds as much as the first.

@@ -136,6 +136,8 @@ pub struct TaskSnapshot {
     pub avg: SchedAvg,
     /// It waits for I/O, and a CPU counts it in `rq->nr_iowait`.
     pub in_iowait: bool,
+    /// `p->wakee_flips`.
+    pub wakee_flips: u32,
     /// Its effective utilisation clamps; [`Uclamp::UNUSED`] before a task has set one.
     pub uclamp: Uclamp,
 }
@@ -244,6 +246,7 @@ impl Snapshot<'_> {
                 weight: u64::from(entity.load.weight),
                 avg: task.avg,
                 in_iowait: task.iowait == IoWait::Waits,
+                wakee_flips: task.flips.wakee_flips,
                 uclamp: self.sys.uclamp_of(id),
             }
         })

@@ -77,6 +77,11 @@ impl<S: Sink> Sim<'_, '_, S> {
                     self.call(cpu, id, call);
                     continue;
                 }
+                // The begin of a call on a pipe, the rest of which follows.
+                Op::Call(call @ Call::Spin { lines: 1.., .. }) => {
+                    self.call(cpu, id, call);
+                    continue;
+                }
                 Op::Send { channel, sync } => {
                     let channel = task.channels[channel as usize];
                     if !self.finds_room(cpu, id, channel) {
@@ -112,6 +117,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 Op::Sleep(time) => {
                     task.pc += 1;
                     task.in_softirq = false;
+                    if !task.workload {
+                        self.background_sleeps(cpu, id);
+                    }
                     let time = self.random.work(time, &model.workload.distributions);
                     if time != 0 {
                         let expires = self.sys.expires(id, time);
@@ -227,6 +235,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 /// Whether a step can be added to the stretch of work before it.
 fn computes(op: &Op) -> bool {
     matches!(op, Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. })
+        || matches!(op, Op::Call(Call::Spin { lines: 1.., .. }))
 }
 
 /// Goes back to the step `to`, or on if the steps have been done `times`.

@@ -5,6 +5,7 @@ use crate::cpu::{CpuState, Doing};
 use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
+use crate::rcu_gp_kthread::RcuState;
 use crate::rt::RtState;
 use crate::sched_cache::CacheState;
 use crate::search::{PositionEntry, SearchEntry};
@@ -128,6 +129,8 @@ pub struct System<'m> {
     pub rt: Option<Box<RtState>>,
     /// What the groups' run queues share; `None` without control groups.
     pub task_groups: Option<Box<TaskGroups>>,
+    /// Grace periods; `None` in a run that has no daemons.
+    pub rcu: Option<Box<RcuState>>,
     /// Something wants timers: frequency governors, or groups' bandwidth.
     pub requests: bool,
 }

@@ -3,7 +3,7 @@
 //! The hrtick's interrupt takes as long as a tick does. If another CPU starts it, the IPI takes no time
 //! (`hrtick_start()`).
 
-use crate::cpu::Doing;
+use crate::cpu::{Doing, Irq};
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use wakelab_events::sim::Sink;
@@ -23,6 +23,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         for cpu in 0..model.nr_cpus() {
             if self.sys.cpus[cpu as usize].curr_idle {
                 self.idle_tick(cpu);
+                if let Some(kthread) = self.rcu_tick(cpu) {
+                    self.interrupt(cpu, Irq::Timer(kthread));
+                }
             } else {
                 self.tick(cpu);
             }
@@ -61,7 +64,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.update_blocked_averages(cpu);
             cost += self.rebalance_domains(cpu, false);
         }
+        let wakes = self.rcu_tick(cpu);
         let c = &mut self.sys.cpus[cpu as usize];
+        c.irqs.extend(wakes.map(Irq::Timer));
         c.debt += cost;
         if c.doing == Doing::Run {
             self.exit_to_user_mode(cpu);

@@ -15,8 +15,9 @@ use wakelab_pm::invariance::MaxFreq;
 use wakelab_sched::boost;
 use wakelab_sched::select::policy;
 
-/// When the wakee flips of the first wake-ups are gone, ns: `record_wakee()` halves them once a second.
-pub const FLIPS_GONE_NS: u64 = 1_200_000_000;
+/// When wakee flips are what they will be, ns: `record_wakee()` halves them once a second, so what wake-ups by others
+/// leave is gone after two, as are those of the first wake-ups.
+pub const FLIPS_GONE_NS: u64 = 3_000_000_000;
 
 /// A side of a comparison.
 #[derive(Clone, Debug)]
@@ -104,7 +105,9 @@ impl Variant {
     /// A policy of the side that acts only on tasks whose `wakee_flips` are 0, if there is one. Before
     /// [`FLIPS_GONE_NS`] it does not show what it does.
     pub fn acts_without_flips(&self) -> Option<Feature> {
-        [Feature::SIS_CURRENT, Feature::SIS_SHORT_V6].into_iter().find(|&feature| self.features.has(feature))
+        [Feature::SIS_CURRENT, Feature::SIS_SHORT_V6, Feature::SIS_NODE_PAIR]
+            .into_iter()
+            .find(|&feature| self.features.has(feature))
     }
 
     fn with_usual(kernel: &'static Preset, switches: &Switches, usual: Option<PmSide>) -> Result<Self, VariantError> {
@@ -154,8 +157,11 @@ fn posted(kernel: &Preset, feature: Feature) -> bool {
         // These change a form that not every version has.
         Feature::SCHED_IDLE_NOT_FOR_IDLE => kernel.code.sched_idle_not_for_idle,
         Feature::ASYM_SMT => kernel.code.capacity_search == CapacitySearch::GradedCores,
+        Feature::PREEMPT_VOLUNTARY => matches!(kernel.fair, FairClass::Eevdf(rules) if rules.lazy_preemption),
         Feature::NEXT_BUDDY_POSTED => {
-            matches!(kernel.fair, FairClass::Eevdf(rules) if rules.wakeup_preempt != WakeupPreempt::CancelThenLook)
+            use WakeupPreempt::{CompareUnprotected, Pick, PickOrEligible};
+            let forms = [CompareUnprotected, Pick, PickOrEligible];
+            matches!(kernel.fair, FairClass::Eevdf(rules) if forms.contains(&rules.wakeup_preempt))
         }
         _ => false,
     }
@@ -359,6 +365,8 @@ mod tests {
         let versions = |switches: &str| ["v6.1", "v6.12", "v7.2"].map(|kernel| takes(kernel, switches));
         assert_eq!(versions("NO_SCHED_IDLE_NOT_FOR_IDLE"), [false, false, true]);
         assert_eq!(versions("NEXT_BUDDY,NEXT_BUDDY_POSTED"), [false, false, true]);
+        assert_eq!(versions("PREEMPT_VOLUNTARY"), [false, false, true]);
+        assert!(takes("v6.18", "NEXT_BUDDY,NEXT_BUDDY_POSTED") && !takes("v6.8", "NEXT_BUDDY_POSTED"));
         assert_eq!(["v5.3", "v6.12", "v7.2"].map(|kernel| takes(kernel, "SCHED_CACHE_LB")), [false, true, true]);
         assert!(takes("v7.2", "NO_SCHED_CACHE") && takes("v7.3", "llc_aggr_tolerance=0,llc_overaggr_pct=80"));
     }

@@ -87,7 +87,8 @@ features! {
         Some("6.12"), None, "do_preempt_short(), 6.12", true;
     NEXT_BUDDY: "Prefer the task that was woken last at the next pick.",
         OLD, None, "check_preempt_wakeup(), 6.1; check_preempt_wakeup_fair(), 6.12; set_preempt_buddy(), 7.2", true;
-    NEXT_BUDDY_POSTED: "Reschedule a waker that is not eligible any more, as the posting of today's NEXT_BUDDY did.",
+    NEXT_BUDDY_POSTED: "Reschedule a waker that is not eligible any more, as the posting of today's NEXT_BUDDY did. On \
+        v6.18, on which it was posted: all that it changes.",
         Some("6.19"), Some("after 6.19"),
         "\"[PATCH 2/2] sched/fair: Reimplement NEXT_BUDDY to align with EEVDF goals\", Mel Gorman, v5, e837456fdca8; \
             reverted by 15257cc2f905, January 2026; the name is wakelab's",
@@ -164,6 +165,11 @@ features! {
         "newidle_balance(), 6.1.176; sched_balance_newidle(), 6.12.107", true;
     NI_RATE: "Scale that by the rate of newly-idle balancing.",
         Some("after 6.12, by 7.2"), None, "features.h and fair.c, 7.2", true;
+    PREEMPT_VOLUNTARY: "Heed each request to reschedule at once, where the version's configuration has PREEMPT_LAZY.",
+        Some("6.18"), None,
+        "resched_curr_lazy(), get_lazy_tif_bit(), 6.18: preempt=none, voluntary and full ask for no lazy reschedule; the \
+            name is wakelab's",
+        true;
     SCHED_IDLE_NOT_FOR_IDLE: "Take no CPU that runs SCHED_IDLE tasks only for a wakee that is SCHED_IDLE itself, where \
         the version does not; the switch turns it off.",
         Some("7.0"), None,

@@ -70,6 +70,10 @@ impl EevdfRules {
         lazy_preemption: true,
         ..Self::V6_12
     };
+
+    /// 6.18 with the series that brought today's NEXT_BUDDY, as posted (v4).
+    pub const V6_18_NEXT_BUDDY_POSTED: Self =
+        EevdfRules { wakeup_preempt: WakeupPreempt::PickAsPosted, buddy_in_pick: true, ..Self::V6_18 };
 }
 
 impl GroupRules {

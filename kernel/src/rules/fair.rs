@@ -159,6 +159,10 @@ forms! {
         /// ends with it. If such a task does not win, the protection is cut to the shortest slice. Delayed tasks stay
         /// on the queue, and the next buddy does not count (6.18).
         CompareUnprotected = "compare, without protection for a shorter slice",
+        /// What the posting of today's NEXT_BUDDY made of 6.18: the order of 7.2, in which the next buddy counts, but
+        /// delayed tasks stay on the queue in that comparison ("[PATCH 2/2] sched/fair: Reimplement NEXT_BUDDY to align
+        /// with EEVDF goals", Mel Gorman, v4, 3 November 2025).
+        PickAsPosted = "pick, delayed tasks stay",
         /// A pick as by a schedule, which takes delayed tasks off the queue: a task with a shorter slice ignores the
         /// protection in that pick, and ends it if it wins. If the task does not win, the protection is cut to the
         /// shortest slice (7.2).

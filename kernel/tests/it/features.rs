@@ -205,10 +205,10 @@ fn the_switches_of_published_tables_are_taken() {
     tables.push(("v6.12", format!("NO_SIS_CLUSTER,{EEVDF_6_6}")));
     tables.push(("v6.12", format!("{EEVDF_6_6},SIS_CACHE")));
     tables.push(("v6.12", format!("{EEVDF_6_6},NI_MIGRATION_COST_GATE")));
+    tables.push(("v6.18", "PREEMPT_VOLUNTARY,NEXT_BUDDY,NEXT_BUDDY_POSTED,NO_NI_RANDOM,NI_COST_BUMP".to_owned()));
     tables.extend::<Vec<_>>(of(
         "v7.2",
         &[
-            "NEXT_BUDDY,NO_NI_RANDOM,NO_NI_RATE",
             "NEXT_BUDDY,NEXT_BUDDY_POSTED",
             "NO_NI_RANDOM,NO_NI_RATE,NI_COST_BUMP",
             "NO_SCHED_IDLE_NOT_FOR_IDLE",

@@ -1,7 +1,7 @@
 //! `[costs.NAME]` and `[noise]`: what things cost, and the background work.
 
 use super::value::{origin, range};
-use crate::{Cost, Costs, Noise, NoiseOrigin, Unit};
+use crate::{Cost, Costs, Noise, NoiseOrigin, Origin, Unit};
 use std::ops::RangeInclusive;
 use wakelab_input::{InputError, Table};
 
@@ -50,8 +50,28 @@ const PERIOD: RangeInclusive<u64> = 0..=1_000_000_000_000;
 /// ns, up to a second, like the costs.
 const RUN: RangeInclusive<u64> = 0..=1_000_000_000;
 
-const NOISE_KEYS: &[&str] =
-    &["kworker_period_ns", "kworker_period_range", "kworker_run_ns", "kworker_run_range", "source", "assumed"];
+const NOISE_KEYS: &[&str] = &[
+    "kworker_period_ns",
+    "kworker_period_range",
+    "kworker_run_ns",
+    "kworker_run_range",
+    "daemons",
+    "daemons_range",
+    "source",
+    "assumed",
+];
+
+/// More daemons than any machine has.
+const DAEMONS: RangeInclusive<u64> = 0..=100_000;
+
+/// How many daemons there are where a file does not say.
+const DEFAULT_DAEMONS: (u64, [u64; 2], &str) = (
+    10,
+    [2, 40],
+    "10, 2 to 40: what LKP's jobs of benchmarks start besides the benchmark has 9 that wake up once a second (iostat, \
+     vmstat, mpstat, perf stat, five that read a file; lkp-tests, include/category/benchmark), more with nodes, and \
+     kcompactd wakes up twice a second; a kernel with nothing else has only that",
+);
 
 /// Reads the background work. Returns `None` if the file does not describe it.
 pub(super) fn read_noise(root: &Table<'_>) -> Result<Option<(Noise, NoiseOrigin)>, InputError> {
@@ -69,6 +89,15 @@ pub(super) fn read_noise(root: &Table<'_>) -> Result<Option<(Noise, NoiseOrigin)
     };
     let period_range = range_or_off("kworker_period_range", &PERIOD, ("kworker_period_ns", period))?;
     let run_range = range_or_off("kworker_run_range", &RUN, ("kworker_run_ns", run))?;
-    let noise = Noise { kworker_period_ns: period, kworker_run_ns: run };
-    Ok(Some((noise, NoiseOrigin { period_range, run_range, origin: origin(&table)? })))
+    let origin = origin(&table)?;
+    let (daemons, daemons_range, daemons_origin) = match table.number("daemons", &DAEMONS)? {
+        Some(daemons) => (daemons, range_or_off("daemons_range", &DAEMONS, ("daemons", daemons))?, origin.clone()),
+        None if period == 0 => (0, [0; 2], origin.clone()),
+        None => {
+            let (daemons, range, why) = DEFAULT_DAEMONS;
+            (daemons, range, Origin::Assumed(why.to_owned()))
+        }
+    };
+    let noise = Noise { kworker_period_ns: period, kworker_run_ns: run, daemons };
+    Ok(Some((noise, NoiseOrigin { period_range, run_range, origin, daemons_range, daemons_origin })))
 }

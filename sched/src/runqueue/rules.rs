@@ -37,7 +37,10 @@ impl FairRules {
     pub fn of(kernel: &Preset, features: FeatureSet, nr_cpus: usize) -> Result<FairRules, NoTunable> {
         match kernel.fair {
             FairClass::Cfs(rules) => Ok(FairRules::Cfs(cfs(kernel, &rules, features, nr_cpus)?, rules)),
-            FairClass::Eevdf(rules) => Ok(FairRules::Eevdf(eevdf(kernel, &rules, features, nr_cpus)?, rules)),
+            FairClass::Eevdf(rules) => {
+                let rules = form(rules, features);
+                Ok(FairRules::Eevdf(eevdf(kernel, &rules, features, nr_cpus)?, rules))
+            }
         }
     }
 }
@@ -47,6 +50,16 @@ impl FairRules {
     pub fn forgets_slices(&self) -> bool {
         matches!(self, FairRules::Eevdf(_, rules) if !rules.custom_slices)
     }
+}
+
+/// The form that switches make of a kernel's: that of a posting, and of another configuration.
+fn form(rules: EevdfRules, features: FeatureSet) -> EevdfRules {
+    let rules = match features.has(Feature::NEXT_BUDDY_POSTED) && rules == EevdfRules::V6_18 {
+        true => EevdfRules::V6_18_NEXT_BUDDY_POSTED,
+        false => rules,
+    };
+    let lazy_preemption = rules.lazy_preemption && !features.has(Feature::PREEMPT_VOLUNTARY);
+    EevdfRules { lazy_preemption, ..rules }
 }
 
 fn cfs(kernel: &Preset, rules: &CfsRules, features: FeatureSet, nr_cpus: usize) -> Result<CfsParams, NoTunable> {

@@ -105,14 +105,18 @@ fn eevdf_short_slice_is_served_by_its_deadline_and_a_quantum() {
 
 #[test]
 fn eevdf_of_a_preset_has_the_form_of_its_version() {
-    let form = |kernel: &str| match rules(kernel, &[]) {
+    let form_with = |kernel: &str, on: &[(Feature, bool)]| match rules(kernel, on) {
         FairRules::Eevdf(params, rules) => {
             (rules.wakeup_preempt, rules.lazy_preemption, params.hrtick, params.base_slice_ns)
         }
         FairRules::Cfs(..) => panic!("{kernel} is EEVDF"),
     };
+    let form = |kernel: &str| form_with(kernel, &[]);
     use wakelab_sched::runqueue::WakeupPreempt::*;
     assert_eq!(form("v6.12"), (CancelThenLook, false, false, BASE_SLICE));
+    assert_eq!(form("v6.18"), (CompareUnprotected, true, false, BASE_SLICE));
+    assert_eq!(form_with("v6.18", &[(Feature::NEXT_BUDDY_POSTED, true)]).0, PickAsPosted);
+    assert!(!form_with("v6.18", &[(Feature::PREEMPT_VOLUNTARY, true)]).1);
     assert_eq!(form("v7.2"), (Pick, true, true, BASE_SLICE));
     assert_eq!(form("v7.3"), (PickOrEligible, true, true, BASE_SLICE));
 }

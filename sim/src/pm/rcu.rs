@@ -11,7 +11,7 @@ use wakelab_workload::{Call, Op, Program, Work};
 
 /// `RCU_JIFFIES_TILL_FORCE_QS` (kernel/rcu/tree.h, 5.10) plus `nr_cpu_ids / RCU_JIFFIES_FQS_DIV`
 /// (`rcu_init_geometry()`).
-fn jiffies_till_first_fqs(hz: u64, nr_cpus: u32) -> u64 {
+pub fn jiffies_till_first_fqs(hz: u64, nr_cpus: u32) -> u64 {
     1 + u64::from(hz > 250) + u64::from(hz > 500) + u64::from(nr_cpus / 256)
 }
 
@@ -47,6 +47,7 @@ impl System<'_> {
     /// that begins after the one that is under way at the CPU's next tick (`rcu_core()`), and the tick after its end
     /// invokes it.
     pub fn call_rcu(&mut self, cpu: Cpu, rounds: u64) {
+        self.queue_callbacks(cpu, rounds as u32);
         let until = invoked_at(self.now, rounds, self.model.hz, self.model.nr_cpus());
         let Some(pm) = &mut self.pm else { return };
         let of = &mut pm.cpus[cpu as usize].callbacks_until;

@@ -34,3 +34,4 @@ mod sync;
 mod task_groups;
 mod uclamp;
 mod unequal_cpus;
+mod wakee_flips;

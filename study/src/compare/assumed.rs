@@ -24,6 +24,9 @@ pub(super) fn assumed(experiment: &Experiment) -> Vec<Assumed> {
         }
     }
     all.extend(of_noise(&experiment.machine));
+    if [&experiment.base, &experiment.with].into_iter().any(|side| side.acts_without_flips().is_some()) {
+        all.extend(of_daemons(&experiment.machine));
+    }
     if experiment.base.pm.is_some() || experiment.with.pm.is_some() {
         all.extend(of_power(&experiment.machine));
     }
@@ -70,6 +73,22 @@ fn of_noise(machine: &Machine) -> impl Iterator<Item = Assumed> {
             high,
             why: why.clone(),
         })
+    })
+}
+
+/// Returns the number of daemons, if it is assumed.
+fn of_daemons(machine: &Machine) -> Option<Assumed> {
+    let (noise, of) = (machine.noise, &machine.noise_origin);
+    let Origin::Assumed(why) = &of.daemons_origin else { return None };
+    let [low, high] = of.daemons_range;
+    (low != high).then(|| Assumed {
+        of: "machine".to_owned(),
+        name: "daemons".to_owned(),
+        unit: "/s".to_owned(),
+        value: noise.daemons,
+        low,
+        high,
+        why: why.clone(),
     })
 }
 

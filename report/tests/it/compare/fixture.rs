@@ -205,12 +205,14 @@ fn machine() -> Machine {
             origin: Origin::Source("a table".to_owned()),
         }],
         costs: Costs::try_from_fn(cost).unwrap(),
-        noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0 },
+        noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0, daemons: 0 },
         ensemble: None,
         noise_origin: NoiseOrigin {
             period_range: [0, 0],
             run_range: [0, 0],
             origin: Origin::Source("a table".to_owned()),
+            daemons_range: [0, 0],
+            daemons_origin: Origin::Source("a table".to_owned()),
         },
     }
 }

@@ -13,6 +13,8 @@
 //! 6.18    preempt if __pick_eevdf() == p (a shorter slice ignores the protection, and ends it)
 //!         else, if the slice is shorter: update_protect_slice(curr)                   RUN_TO_PARITY
 //!
+//! posted  as 7.2, but __pick_eevdf() of 6.18, which leaves delayed tasks queued        NEXT_BUDDY_POSTED
+//!
 //! 7.2     pick as a schedule would (a shorter slice ignores the protection)
 //!         p won:  preempt
 //!         else:   update_protect_slice(curr)                                          RUN_TO_PARITY
@@ -101,10 +103,12 @@ pub(super) trait Compared<const GROUPS: bool> {
             WakeupPreempt::Compare | WakeupPreempt::IdleThenCompare => {
                 self.check_preempt_wakeup_fair_v6_6(es, now, task, curr, flags, need_resched).into()
             }
-            WakeupPreempt::Pick if need_resched => Preempted::default(),
+            WakeupPreempt::Pick | WakeupPreempt::PickAsPosted if need_resched => Preempted::default(),
             WakeupPreempt::PickOrEligible if need_resched && !preempt_short => Preempted::default(),
             _ if !wakeup_preemption => Preempted::default(),
-            WakeupPreempt::Pick => self.wakeup_preempt_fair_v7_2(es, now, task, curr, flags),
+            WakeupPreempt::Pick | WakeupPreempt::PickAsPosted => {
+                self.wakeup_preempt_fair_v7_2(es, now, task, curr, flags)
+            }
             WakeupPreempt::PickOrEligible => self.wakeup_preempt_fair_v7_3(es, now, task, curr, flags),
         }
     }
@@ -185,7 +189,7 @@ pub(super) trait Compared<const GROUPS: bool> {
         resched | rq.resched_curr().when(rq.pick_eevdf(es) == Some(task))
     }
 
-    /// Compares `task` with the running `curr` as 7.2 does (`wakeup_preempt_fair()`).
+    /// Compares `task` with the running `curr` as 7.2 does (`wakeup_preempt_fair()`), or as the posting did.
     #[inline]
     fn wakeup_preempt_fair_v7_2(
         &mut self,
@@ -218,7 +222,10 @@ pub(super) trait Compared<const GROUPS: bool> {
             PreemptWakeupAction::Resched => preempted.resched |= self.rq().resched_curr(),
             action => {
                 let protect = action == PreemptWakeupAction::Pick;
-                let picked = self.pick(es, now, protect, &mut preempted.reaped);
+                let picked = match self.rq().rules.wakeup_preempt {
+                    WakeupPreempt::PickAsPosted => self.rq().__pick_eevdf(es, protect),
+                    _ => self.pick(es, now, protect, &mut preempted.reaped),
+                };
                 if picked == Some(task) {
                     if action == PreemptWakeupAction::Short {
                         self.rq().cancel_protect_slice(es, curr);
