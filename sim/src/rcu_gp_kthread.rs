@@ -6,14 +6,15 @@
 //!
 //! ```text
 //! daemon   Sleep 1 s ─▶ Run ─▶ call_rcu() ─▶ Sleep ...
-//! kthread  rcu_gp_init() ─▶ rcu_gp_fqs_loop(): sleeps until its timer, or the last CPU has reported ─▶ rcu_gp_cleanup()
+//! kthread  rcu_gp_init() ─▶ rcu_gp_fqs_loop(): sleeps until its timer, or the last CPU's report ─▶ rcu_gp_cleanup()
 //! tick     rcu_core(), in softirq context: asks for a grace period, reports a quiescent state, invokes callbacks
 //! ```
 //!
-//! kernel/rcu/tree.c, 6.1, the same in 6.12. A CPU notices a grace period at the first tick after its begin
-//! (`note_gp_changes()`), has passed a quiescent state by the next (`rcu_note_context_switch()`, or the tick finds it in
-//! user mode or idle), and reports it there. Idle CPUs are seen by the kthread (`rcu_gp_fqs()`): at its first scan those
-//! that are idle, later also those that were. A run in which nothing asks for wakee flips has none of these tasks.
+//! kernel/rcu/tree.c, 6.1, the same in 6.12. A CPU notices a grace period at the first tick after it began
+//! (`note_gp_changes()`). By the next tick it has passed a quiescent state (`rcu_note_context_switch()`, or the tick
+//! finds it in user mode or idle), and reports it there. The kthread scans for idle CPUs (`rcu_gp_fqs()`): its first
+//! scan finds those that are idle, later ones also those that were. A run in which nothing reads wakee flips has none
+//! of these tasks.
 
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
@@ -215,7 +216,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             sleeps_anew = true;
         }
         if sleeps_anew && rcu.phase != Phase::Idle {
-            // schedule_timeout() of as many jiffies, which the timer wheel rounds up. jiffies_till_next_fqs is the same.
+            // schedule_timeout() of as many jiffies, which the timer wheel rounds up; jiffies_till_next_fqs is equal.
             let jiffies = jiffies_till_first_fqs(model.hz, model.nr_cpus()) + 1;
             rcu.force_qs = (*now / model.tick_ns + jiffies) * model.tick_ns;
             let at = rcu.force_qs;

@@ -167,8 +167,8 @@ features! {
         Some("after 6.12, by 7.2"), None, "features.h and fair.c, 7.2", true;
     PREEMPT_VOLUNTARY: "Heed each request to reschedule at once, where the version's configuration has PREEMPT_LAZY.",
         Some("6.18"), None,
-        "resched_curr_lazy(), get_lazy_tif_bit(), 6.18: preempt=none, voluntary and full ask for no lazy reschedule; the \
-            name is wakelab's",
+        "resched_curr_lazy(), get_lazy_tif_bit(), 6.18: preempt=none, voluntary and full ask for no lazy reschedule; \
+            the name is wakelab's",
         true;
     SCHED_IDLE_NOT_FOR_IDLE: "Take no CPU that runs SCHED_IDLE tasks only for a wakee that is SCHED_IDLE itself, where \
         the version does not; the switch turns it off.",

@@ -51,8 +51,8 @@ fn without_flips(daemons: u64, switches: &str) -> f64 {
     without / all
 }
 
-/// Half as many pairs as CPUs in a guest of 6.1 with eight (`recordings/6.1-A-pp_half`): 0.5% of the wakers, and as many
-/// of the wakees, have none. A netperf pair has no sleeps of its own, so that all that it has are from others.
+/// Half as many pairs as CPUs in a guest of 6.1 with eight (`recordings/6.1-A-pp_half`): 0.5% of the wakers, and of
+/// the wakees, have none. A netperf pair has no sleeps of its own, so all its flips come from others.
 #[test]
 fn an_interrupt_leaves_flips_on_whom_it_interrupts() {
     assert_eq!(without_flips(0, "SIS_CURRENT"), 1.0);
@@ -88,8 +88,8 @@ impl Sink for Kthread {
     }
 }
 
-/// In a guest of 6.1 with four CPUs, two pairs and nine loops as of a harness's monitors, the kthread was woken 107 times
-/// a second.
+/// In a guest of 6.1 with four CPUs, two pairs and nine loops like the monitors of a harness, the kthread was woken
+/// 107 times a second.
 #[test]
 fn grace_periods_wake_the_kthread_on_busy_cpus() {
     let heard = |daemons| {
