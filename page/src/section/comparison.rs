@@ -117,9 +117,9 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     let mut rows = rows(metrics);
     let mut figure = differences("comparison-chart", format!("{with} against {base}"), (base, with), metrics);
     figure.check(limits::VALUES, "compare fewer metrics or loads on a page")?;
-    if let Some((metric, row)) = rows.iter().min_by(|a, b| a.1.better_pct.mean.total_cmp(&b.1.better_pct.mean)) {
-        let change = signed(row.better_pct.mean, PCT);
-        figure.summary = format!("The lowest change is {change} % for {} at load {}.", metric.name, row.load);
+    let pcts = || rows.iter().map(|(_, row)| row.better_pct.mean);
+    if let (Some(low), Some(high)) = (pcts().min_by(f64::total_cmp), pcts().max_by(f64::total_cmp)) {
+        figure.summary = format!("Changes range from {} % to {} %.", signed(low, PCT), signed(high, PCT));
     }
     view.figure(figure, figures);
     rows.sort_by(|a, b| a.1.verdict.cmp(&b.1.verdict).then(a.1.better_pct.mean.total_cmp(&b.1.better_pct.mean)));

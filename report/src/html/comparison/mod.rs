@@ -63,7 +63,7 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
             info.kernel,
             differ(info)
         ),
-        verdict: verdict_lines(verdict).into_iter().chain(not_asked(found, verdict)).collect(),
+        verdict: verdict_lines(verdict).into_iter().map(headline).chain(not_asked(found, verdict)).collect(),
         run: Run {
             command: command.to_owned(),
             version: VERSION.to_owned(),
@@ -91,6 +91,14 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
     };
     add_pictures(&mut page, found, seen);
     page
+}
+
+/// A line of the verdict without its label, which a terminal prints before it, as a page begins with it.
+fn headline(line: String) -> String {
+    match line.strip_prefix("none") {
+        Some(why) => format!("No verdict{why}"),
+        None => line,
+    }
 }
 
 /// What the verdict's own lines leave open: how often each side was run where nothing was tested, and how many
@@ -299,4 +307,16 @@ fn llc_names(found: &Comparison) -> BTreeMap<u32, String> {
     let mut seen = std::collections::BTreeSet::new();
     let lowest = (0..).zip(&found.machine.topology.cpus).filter(|(_, cpu)| seen.insert(cpu.llc));
     lowest.map(|(cpu, of)| (cpu, of.llc.to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_says_that_there_is_no_verdict_and_why() {
+        let why = "none, as one run a side cannot tell a difference from chance".to_owned();
+        assert_eq!(headline(why), "No verdict, as one run a side cannot tell a difference from chance");
+        assert_eq!(headline("B is better".to_owned()), "B is better");
+    }
 }
