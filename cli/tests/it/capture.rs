@@ -15,7 +15,7 @@ fn text(bytes: &[u8]) -> String {
 /// A run of pairs that is written to `run`; returns the folder of its base side.
 fn run(folder: &Path) -> PathBuf {
     let compare = "compare --machine test-8c --kernel v6.1 --workload netperf:TCP_RR --load 3 --base SIS_UTIL \
-                   --with NO_SIS_UTIL --time 30ms --settle 70ms --no-cache --events run";
+                   --with NO_SIS_UTIL --time 30ms --settle 70ms --repeat 1 --no-cache --events run";
     let output = wakelab(folder, &compare.split_whitespace().collect::<Vec<_>>());
     assert!(output.status.success(), "{}", text(&output.stderr));
     folder.join("run/workload=netperf%3ATCP_RR/load=3%20threads/side=base")

@@ -37,7 +37,7 @@ fn same(row: &Row, column: &str, json: &Value) {
 fn power_over_time_is_that_of_the_result_and_of_the_events() {
     let here = tempfile::tempdir().expect("a folder");
     let compare = "compare --machine i7-2600k --kernel v6.12 --workload netperf:TCP_RR --load 4 --base \
-        governor=schedutil --with governor=performance --settle 0s --time 41ms --events events";
+        governor=schedutil --with governor=performance --settle 0s --time 41ms --repeat 1 --events events";
     let (json, page) = run(here.path(), compare);
     let power = page.rows("time-2-power");
     for (side, name) in [("base", "governor=schedutil"), ("with", "governor=performance")] {

@@ -24,7 +24,7 @@ fn compare(of: &Description, format: &[&str]) -> (Option<i32>, String, String) {
         ("--settle", &of.settle),
         ("--time", &of.time),
     ];
-    let mut args = vec!["compare", "--no-cache"];
+    let mut args = vec!["compare", "--no-cache", "--repeat", "1"];
     args.extend(flags.iter().flat_map(|(flag, value)| [*flag, *value]));
     if !of.load.is_empty() {
         args.extend(["--load", &of.load]);

@@ -53,8 +53,8 @@ fn only_a_file_of_rt_app_needs_no_load() {
 #[test]
 fn what_has_no_meaning_is_an_error_and_leniently_a_warning() {
     let here = folder("w.json", BATCH);
-    let says = "w.json:2: `tasks.a.policy`: SCHED_BATCH is not modelled; expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO \
-                or SCHED_RR";
+    let says = "w.json:2: `tasks.a.policy`: SCHED_BATCH is not modelled; expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO, \
+                SCHED_RR or SCHED_DEADLINE";
     let (code, out, errors) = texts(&compare(here.path(), "w.json", &[]));
     assert_eq!((code, &*out), (Some(2), ""));
     assert!(errors.starts_with(&format!("error: --workload: {says}\n  hint: --lenient ")), "{errors}");

@@ -187,7 +187,7 @@ fn console_free(text: &str) -> String {
     parts.fold(first, |all, part| all + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
-const CASE: [&str; 16] = [
+const CASE: [&str; 18] = [
     "compare",
     "--machine",
     "test-8c",
@@ -203,6 +203,8 @@ const CASE: [&str; 16] = [
     "NO_SIS_UTIL",
     "--time",
     "5ms",
+    "--repeat",
+    "1",
     "--no-cache",
 ];
 

@@ -11,7 +11,7 @@ use wakelab_perfetto::schema::{EventType, FtraceEvent, SchedSwitch, SchedWakeup,
 fn traced(folder: &Path, governor: &str) -> Trace {
     let compare = format!(
         "compare --machine {} --kernel v6.1 --workload hackbench:process-pipe --load 1 --base SIS_UTIL{governor} \
-         --with NO_SIS_UTIL --time 60ms --settle 20ms --no-cache --events run",
+         --with NO_SIS_UTIL --time 60ms --settle 20ms --repeat 1 --no-cache --events run",
         if governor.is_empty() { "test-8c" } else { "i7-2600k" }
     );
     let output = wakelab(folder, &compare.split_whitespace().collect::<Vec<_>>());

@@ -22,7 +22,8 @@ fn words(more: &str) -> Vec<String> {
 /// The small comparison, with results kept in `cache` beside it.
 fn small(here: &Path, more: &str) -> Output {
     let mut command = Command::cargo_bin("wakelab").expect("the program");
-    command.current_dir(here).args(words("--cache cache")).args(more.split_whitespace()).output().expect("it runs")
+    let own = if more.contains("--repeat") { "--cache cache" } else { "--cache cache --repeat 1" };
+    command.current_dir(here).args(words(own)).args(more.split_whitespace()).output().expect("it runs")
 }
 
 fn text(bytes: &[u8]) -> String {

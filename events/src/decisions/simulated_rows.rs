@@ -317,14 +317,14 @@ impl Changes {
         Ok(Changes { tables })
     }
 
-    /// Whether nothing changed between `from` and `to`, both excluded: the recorded inputs are of `from`, and at `to`
-    /// the decision itself makes its CPU busy. `to` must not decrease from call to call. Returns false without these
-    /// tables, unless no time passed.
+    /// Whether nothing changed from `from` until before `to`: at `to` the decision itself makes its CPU busy. The
+    /// recorded inputs are of `from`, but the order of what happens within one ns is not known. `to` must not decrease
+    /// from call to call. Returns false without these tables, unless no time passed.
     fn none_within(&mut self, from: i64, to: i64) -> Result<bool, ReadError> {
         let mut stable = !self.tables.is_empty() || from == to;
         for table in &mut self.tables {
             table.advance_to(to - 1)?;
-            stable &= table.last.is_none_or(|last| last <= from);
+            stable &= table.last.is_none_or(|last| last < from);
         }
         Ok(stable)
     }

@@ -177,6 +177,8 @@ fn a_difference_names_what_changed() {
         ("fair", "wakeup_preempt"),
         ("fair", "split_inflation"),
         ("fair", "weight_at_enqueue"),
+        ("groups", "one_queue"),
+        ("groups", "shares"),
         ("pelt", "skip_same_weight"),
         ("balance", "misfit_if_larger"),
         ("balance", "equal_capacity_pulls"),

@@ -47,6 +47,11 @@ fn a_missing_cost_is_named_with_what_it_is() {
         let start = text.find(&format!("[costs.{name}]")).unwrap();
         let end = start + text[start..].find("\n\n").unwrap();
         let without = format!("{}{}", &text[..start], &text[end..]);
+        if *name == "cluster_line" {
+            // Files from before clusters had a cost of their own: they make no difference.
+            assert_eq!(read(&without).expect("a machine").costs.cluster_line.value, 100);
+            continue;
+        }
         refused(&without, None, &[&format!("`costs.{name}`: the key is missing"), doc, "hint: `costs_of"]);
     }
 }

@@ -146,14 +146,11 @@ mod tests {
         let svg = looked().draw().unwrap();
         let orders: Vec<&str> = svg.split("<text class=\"o").skip(1).collect();
         assert_eq!(orders.len(), 3);
+        let within = |text: &str| text[text.find('>').unwrap() + 1..text.find('<').unwrap()].to_owned();
         let order_of = |cpu: u32| {
-            let at = svg
-                .find(&format!(">{cpu}<"))
-                .or_else(|| svg.find(&format!(">{cpu}w<")))
-                .or_else(|| svg.find(&format!(">{cpu}p<")));
-            let rest = &svg[at.unwrap()..];
-            let order = &rest[rest.find("class=\"o").unwrap()..];
-            order[order.find('>').unwrap() + 1..order.find('<').unwrap()].to_owned()
+            let mut labels = svg.split("<text class=\"n").skip(1);
+            let own = labels.find(|rest| within(rest).trim_end_matches(['w', 'p']) == cpu.to_string()).unwrap();
+            within(&own[own.find("<text class=\"o").unwrap() + 1..])
         };
         assert_eq!([1, 0, 3].map(order_of), ["1", "2", "3"]);
         assert_eq!(svg.matches("class=\"ring\"").count(), 1);

@@ -42,9 +42,9 @@ fn without_flips(daemons: u64, switches: &str) -> f64 {
     let times: Vec<u64> = (0..10).map(|step| (2500 + 100 * step) * MS).collect();
     let (mut without, mut all) = (0.0, 0.0);
     look((&machine(daemons), switches), &pairs(4), &times, &mut (), |snapshot| {
-        // Those of the workload come last.
+        // Those of the workload come last, and of these the two that fork the pairs and sleep.
         let tasks: Vec<u32> = snapshot.tasks().map(|task| task.wakee_flips).collect();
-        let of_pairs = &tasks[tasks.len() - 8..];
+        let of_pairs = &tasks[tasks.len() - 10..tasks.len() - 2];
         without += of_pairs.iter().filter(|&&flips| flips == 0).count() as f64;
         all += of_pairs.len() as f64;
     });

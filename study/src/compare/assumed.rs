@@ -7,7 +7,10 @@ use wakelab_machine::{Amount, BusyPower, Machine, Origin, Unit};
 pub(super) fn assumed(experiment: &Experiment) -> Vec<Assumed> {
     let mut all: Vec<Assumed> = Vec::new();
     for (name, unit, _, cost) in experiment.machine.costs.list() {
-        if let Origin::Assumed(why) = &cost.origin {
+        // One value is no range: nothing reads the cost of a cluster's lines where there are no clusters.
+        if let Origin::Assumed(why) = &cost.origin
+            && cost.low != cost.high
+        {
             let unit = match unit {
                 Unit::Ns => "ns",
                 Unit::Pct => "%",

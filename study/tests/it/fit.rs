@@ -29,7 +29,8 @@ struct Stand;
 
 impl Runner for Stand {
     fn run(&self, _: &RunId, setup: &Setup<'_>, measure: &mut Measure, _: &AtomicBool) -> Result<Outcome, Why> {
-        let (instances, costs) = (setup.workload.tasks.len() as f64 / 2.0, &setup.machine.costs);
+        // Two tasks of netperf are no pair: the shell and the daemon, which fork the pairs.
+        let (instances, costs) = ((setup.workload.tasks.len() - 2) as f64 / 2.0, &setup.machine.costs);
         let probe = costs.probe.value as f64;
         // The other side does without the search, which helps where a probe is dear.
         let probe = if setup.features.has(wakelab_kernel::Feature::SIS_UTIL) { probe } else { probe.min(55.0) };

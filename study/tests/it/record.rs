@@ -71,6 +71,7 @@ fn record(machine: &str, kernel: &str, workload: &str, load: &str, (base, with):
     let mut spec = Spec::of_flags(machine, kernel, workload, Some(load), base, with).expect("an experiment");
     spec.settle_ns = Given::by_default("settle", 0);
     spec.time_ns = Given::by_default("time", 130_000_000);
+    spec.repeats = Given::by_default("repeats", 1);
     let experiment = spec.resolve().expect("an experiment");
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = temporary.path().join("events");

@@ -14,6 +14,7 @@ fn experiment(kernel: &str, with: &str, regret: bool) -> Experiment {
         r#"
         machine = "test-8c"
         kernel = "{kernel}"
+        repeats = 1
         settle = "20ms"
         time = "20ms"
         workload = [{{ name = "netperf:TCP_RR", load = "4,16", params = {{ ramp = 5000000 }} }}]

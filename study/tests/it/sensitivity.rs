@@ -37,7 +37,8 @@ impl Runner for Decided {
 }
 
 fn spec() -> Spec {
-    Spec::of_flags("test-8c", "v5.19-rc1", "netperf:TCP_RR", Some("4,8"), "SIS_PROP", "SIS_UTIL").unwrap()
+    let spec = Spec::of_flags("test-8c", "v5.19-rc1", "netperf:TCP_RR", Some("4,8"), "SIS_PROP", "SIS_UTIL").unwrap();
+    Spec { repeats: Given::by_default("repeats", 1), ..spec }
 }
 
 fn plan(method: Method, budget: Option<usize>) -> (Plan, Experiment) {

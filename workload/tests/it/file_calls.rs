@@ -181,7 +181,7 @@ fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
     );
     assert_eq!(
         changed("lines = 3", "lines = 65"),
-        "37: `program.ops.lines` is 65; expected a whole number from 0 to 64"
+        "37: `program.ops.lines`: expected a whole number from 0 to 64, found 65"
     );
     assert_eq!(
         changed("room = 4, ", ""),

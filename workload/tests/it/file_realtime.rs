@@ -65,7 +65,7 @@ fn reservations_that_the_kernel_refuses_are_refused() {
         let error = read(&format!("policy = \"deadline\"\n{keys}"), "").unwrap_err().to_string();
         assert!(what.iter().all(|part| error.contains(part)), "{error}");
     };
-    wrong("", &[":13", "`task[0].policy`", "expected runtime ="]);
+    wrong("", &[":13", "`task.policy`", "expected runtime ="]);
     wrong("runtime = \"5ms\"", &[":13", "expected period ="]);
     wrong("runtime = \"5ms\"\nperiod = \"0ms\"", &[":15", "expected"]);
     wrong("runtime = \"1us\"\nperiod = \"20ms\"", &[":15", "a runtime of 1000 ns; expected 1024 ns or more"]);

@@ -13,6 +13,9 @@ fn program<'a>(workload: &'a Workload, name: &str) -> &'a Program {
     workload.programs.iter().find(|program| program.name == name).unwrap()
 }
 
+/// When the shell and netserver, which fork the pairs, sleep, ns.
+const FORKERS_SLEEP_NS: u64 = 100_000;
+
 proptest! {
     #[test]
     fn pairs_are_forked_server_first_one_after_another_within_the_ramp(
@@ -20,17 +23,26 @@ proptest! {
     ) {
         let workload = at("TCP_RR", pairs, &[("ramp", ramp)]);
         prop_assert_eq!(workload.validate(1), Ok(()));
-        prop_assert_eq!(workload.tasks.len(), 2 * pairs as usize);
-        prop_assert_eq!(workload.channels.len(), 2 * pairs as usize);
-        prop_assert!(workload.tasks.is_sorted_by_key(|task| task.start_ns));
-        for (i, pair) in workload.tasks.chunks(2).enumerate() {
+        prop_assert_eq!(workload.tasks.len(), 2 * pairs as usize + 2);
+        prop_assert_eq!(workload.channels.len(), 2 * pairs as usize + 2);
+        let (of_pairs, forkers) = workload.tasks.split_at(2 * pairs as usize);
+        let [shell, daemon] = [2 * pairs, 2 * pairs + 1];
+        for (forker, (name, index)) in forkers.iter().zip([("shell", shell), ("netserver", daemon)]) {
+            prop_assert_eq!(forker.name.as_str(), name);
+            prop_assert_eq!(&*forker.channels, &[index]);
+            prop_assert_eq!((forker.start_ns, forker.parent), (0, None));
+            prop_assert_eq!(&workload.programs[forker.program as usize].ops, &[Op::Recv { channel: 0 }]);
+        }
+        prop_assert!(of_pairs.is_sorted_by_key(|task| task.start_ns));
+        for (i, pair) in of_pairs.chunks(2).enumerate() {
             prop_assert_eq!(&pair[0].name, &format!("netserver {i}"));
             prop_assert_eq!(&pair[1].name, &format!("netperf {i}"));
             prop_assert_eq!(&pair[0].channels, &pair[1].channels);
             prop_assert_eq!(&*pair[0].channels, &[2 * i as u32, 2 * i as u32 + 1]);
-            prop_assert_eq!(pair[0].start_ns, ramp * i as u64 / u64::from(pairs));
+            prop_assert_eq!([pair[0].parent, pair[1].parent], [Some(daemon), Some(shell)]);
+            prop_assert_eq!(pair[0].start_ns, FORKERS_SLEEP_NS + ramp * i as u64 / u64::from(pairs));
             prop_assert_eq!(pair[0].start_ns, pair[1].start_ns);
-            prop_assert!(pair[0].start_ns < ramp.max(1));
+            prop_assert!(pair[0].start_ns < FORKERS_SLEEP_NS + ramp.max(1));
         }
     }
 }
@@ -38,7 +50,8 @@ proptest! {
 #[test]
 fn messages_are_sent_from_softirq_context_with_the_sync_hint() {
     let workload = at("TCP_RR", 1, &[]);
-    for program in &workload.programs {
+    assert_eq!(workload.programs.len(), 4);
+    for program in &workload.programs[..2] {
         let sends: Vec<_> = program.ops.windows(2).filter(|ops| matches!(ops[1], Op::Send { .. })).collect();
         assert_eq!(sends.len(), 1);
         assert!(matches!(sends[0], [Op::Softirq(_), Op::Send { sync: true, .. }]), "{}", program.name);
@@ -125,7 +138,7 @@ fn per_cent_of_the_cpus_are_pairs_and_the_label_is_the_tables() {
     let workload = build("netperf:UDP_RR", Load::Percent(200), 112, &BTreeMap::new()).unwrap();
     assert_eq!((workload.benchmark.as_str(), workload.case.as_str()), ("netperf", "UDP_RR"));
     assert_eq!(workload.load, "224 threads");
-    assert_eq!(workload.tasks.len(), 448);
+    assert_eq!(workload.tasks.len(), 448 + 2);
     assert_eq!((workload.metric.as_str(), workload.unit.as_str()), ("throughput", "trans/s"));
     assert!(workload.higher_is_better);
 }
@@ -133,7 +146,8 @@ fn per_cent_of_the_cpus_are_pairs_and_the_label_is_the_tables() {
 #[test]
 fn a_description_is_one_pair() {
     let description = describe("netperf:TCP_RR").unwrap();
-    assert_eq!(description.workload.tasks.len(), 2);
+    let names: Vec<&str> = description.workload.tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(names, ["netserver 0", "netperf 0", "shell", "netserver"]);
     assert!(description.doc.contains("sock_def_readable()"));
     assert!(description.case_doc.contains("TCP"));
 }

@@ -1,7 +1,7 @@
 //! The model of tbench: who talks to whom, when they begin, and what a request costs.
 
 use std::collections::BTreeMap;
-use wakelab_workload::{Call, Load, Op, Workload, build};
+use wakelab_workload::{Call, Load, Op, Work, Workload, build};
 
 fn at(clients: u32, options: &[(&str, u64)]) -> Workload {
     let options: BTreeMap<String, u64> = options.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -18,16 +18,24 @@ fn each_client_has_a_server_of_its_own_and_all_begin_at_one_barrier() {
     let workload = at(3, &[("start", 1_000)]);
     assert_eq!(workload.load, "3 threads");
     let names: Vec<&str> = workload.tasks.iter().map(|task| task.name.as_str()).collect();
-    assert_eq!(names, ["tbench_srv 0", "client 0", "tbench_srv 1", "client 1", "tbench_srv 2", "client 2", "tbench"]);
+    assert_eq!(
+        names,
+        ["server 0", "client 0", "server 1", "client 1", "server 2", "client 2", "tbench", "tbench_srv"]
+    );
     for pair in workload.tasks[..6].chunks(2) {
         assert_eq!(pair[0].channels, pair[1].channels);
+        // tbench_srv forks the servers, tbench the clients.
+        assert_eq!([pair[0].parent, pair[1].parent], [Some(7), Some(6)]);
     }
-    assert_eq!([2, 3, 6].map(|task: usize| workload.tasks[task].start_ns), [1_000, 1_000, 3_000]);
+    assert_eq!([6, 7].map(|task: usize| workload.tasks[task].parent), [None, None]);
+    let starts: Vec<u64> = workload.tasks.iter().map(|task| task.start_ns).collect();
+    assert_eq!(starts, [1_000, 1_000, 2_000, 2_000, 3_000, 3_000, 0, 0]);
+    assert_eq!(workload.programs[2].ops[0], Op::Sleep(Work::uniform(4_000, 0)));
     let meets = |program: usize| {
         let barrier = |op: &Op| matches!(op.call(), Some(Call::Barrier { .. }));
         workload.programs[program].ops.iter().filter(|op| barrier(op)).count()
     };
-    assert_eq!([meets(0), meets(1), meets(2)], [0, 1, 1]);
+    assert_eq!([0, 1, 2, 3].map(meets), [0, 1, 1, 0]);
     assert_eq!(workload.channels[6].capacity, 4);
 }
 

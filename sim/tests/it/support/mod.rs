@@ -65,7 +65,7 @@ impl Sink for Told {
     fn event(&mut self, time: u64, event: &Event) {
         match *event {
             Event::Fork { task, .. } => {
-                self.first.get_or_insert(task);
+                self.first = Some(self.first.map_or(task, |first| first.min(task)));
             }
             Event::Done { task, latency } => self.done.push((self.place(task), time, latency)),
             Event::Exit { task } => self.exits.push((self.place(task), time)),
