@@ -155,7 +155,7 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
             let what = format!("take all off {}, whose transactions begin; wake one after another", name(list));
             format!("{what}, {} each", amount(each))
         }
-        Call::RecvBatch { channel, room, all, .. } => {
+        Call::RecvBatch { channel, room, all } => {
             let who = if all { "all" } else { "the first" };
             let what = format!("receive from {}, wait if there is nothing", name(channel));
             format!("{what}; wake {who} who wait to send once {room} places are free")
@@ -168,13 +168,7 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
             };
             format!("sleep until timer {timer} expires, every {} from {from}", duration(period_ns))
         }
-        Call::Spin { lock, hold, lines: 0 } => {
-            format!("take {} in line, compute {} with it", name(lock), amount(hold))
-        }
-        Call::Spin { lock, hold, lines } => {
-            let what = format!("take {} in line, compute {} with it", name(lock), amount(hold));
-            format!("{what}; {lines} cache lines come from the CPU that had it before")
-        }
+        Call::Spin { lock, hold } => format!("take {} in line, compute {} with it", name(lock), amount(hold)),
         Call::RunCpuLocked(work) => {
             format!("compute {} with the lock of this CPU, spin while it is taken", amount(work))
         }

@@ -25,8 +25,6 @@ pub struct Channel {
     pub page: Option<usize>,
     /// A spin lock: when all who wait for it now will have released it, ns.
     pub free_at: u64,
-    /// A spin lock: the CPU that has its cache lines, on which the last task took it.
-    pub last_cpu: Option<Cpu>,
 }
 
 impl Channel {
@@ -39,7 +37,6 @@ impl Channel {
             writers: SmallVec::new(),
             page: None,
             free_at: 0,
-            last_cpu: None,
         }
     }
 
@@ -80,7 +77,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// 6.13 wakes the first of them at each read from a full pipe, who sleeps again if the page was not the last
     /// message's; since 6.14 only when a page becomes free. A socket wakes all, each time that it is writable
     /// (`unix_write_space()`), and they need room for a message.
-    pub fn receive_batch(&mut self, cpu: Cpu, id: TaskId, channel: u32, (room, all, lines): (u32, bool, u32)) -> bool {
+    pub fn receive_batch(&mut self, cpu: Cpu, id: TaskId, channel: u32, room: u32, all: bool) -> bool {
         let model = self.sys.model;
         let queue = &mut self.sys.channels[channel as usize];
         let room = room as usize;
@@ -100,7 +97,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let task = &mut self.sys.tasks[id.0 as usize];
         task.add_to_wake(queue.writers.drain(..woken).map(|writer| (writer, true)));
         task.pc += 1;
-        let cost = model.cold_lines(from, cpu, lines);
+        let cost = model.cold_message(from, cpu);
         task.left += cost;
         task.overhead += cost;
         false

@@ -17,7 +17,7 @@ use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::runqueue::CFS_BANDWIDTH_SLICE;
 use wakelab_sched::runqueue::FairRules;
 use wakelab_sched::select::{IdleScanRules, Rules, SearchLlcs};
-use wakelab_workload::{Call, MESSAGE_LINES, Op, Program, Work, Workload};
+use wakelab_workload::{Call, Op, Program, Work, Workload};
 
 /// The costs as plain numbers, ns (the two parts in per cent), with the mechanisms that are switched off taken out.
 #[derive(Clone, Copy, Debug)]
@@ -314,12 +314,6 @@ impl<'a> Model<'a> {
     #[inline]
     pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
         self.costs.cold_message.at(self.distances.between(from, cpu))
-    }
-
-    /// What so many cache lines that `from` has cost on `cpu`, ns: of those that a message is.
-    #[inline]
-    pub fn cold_lines(&self, from: Cpu, cpu: Cpu, lines: u32) -> u64 {
-        self.cold_message(from, cpu) * u64::from(lines) / u64::from(MESSAGE_LINES)
     }
 
     /// How long work takes while so many of the SMT siblings are busy, per cent. Each adds as much as the first.

@@ -77,11 +77,6 @@ impl<S: Sink> Sim<'_, '_, S> {
                     self.call(cpu, id, call);
                     continue;
                 }
-                // The begin of a call on a pipe, the rest of which follows.
-                Op::Call(call @ Call::Spin { lines: 1.., .. }) => {
-                    self.call(cpu, id, call);
-                    continue;
-                }
                 Op::Send { channel, sync } => {
                     let channel = task.channels[channel as usize];
                     if !self.finds_room(cpu, id, channel) {
@@ -235,7 +230,6 @@ impl<S: Sink> Sim<'_, '_, S> {
 /// Whether a step can be added to the stretch of work before it.
 fn computes(op: &Op) -> bool {
     matches!(op, Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. })
-        || matches!(op, Op::Call(Call::Spin { lines: 1.., .. }))
 }
 
 /// Goes back to the step `to`, or on if the steps have been done `times`.

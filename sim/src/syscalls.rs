@@ -56,14 +56,14 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.serve(id, list, each);
                 false
             }
-            Call::RecvBatch { channel, room, all, lines } => {
+            Call::RecvBatch { channel, room, all } => {
                 let channel = resource(channel);
-                self.receive_batch(cpu, id, channel, (room, all, lines))
+                self.receive_batch(cpu, id, channel, room, all)
             }
-            Call::Spin { lock, hold, lines } => {
+            Call::Spin { lock, hold } => {
                 let lock = resource(lock);
                 task.pc += 1;
-                self.spin(cpu, id, lock, (hold, lines));
+                self.spin(cpu, id, lock, hold);
                 false
             }
             Call::RunCpuLocked(work) => {
@@ -145,22 +145,14 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// Waits in line for a spin lock and holds it. Each holder is assumed to keep its present speed until it releases
-    /// the lock. A call on a pipe takes its mutex after the work that its stretch has already.
-    fn spin(&mut self, cpu: Cpu, id: TaskId, lock: u32, (hold, lines): (Work, u32)) {
-        let model = self.sys.model;
-        let hold = self.random.work(hold, &model.workload.distributions);
+    /// the lock.
+    fn spin(&mut self, cpu: Cpu, id: TaskId, lock: u32, hold: Work) {
+        let hold = self.random.work(hold, &self.sys.model.workload.distributions);
         let slowdown = self.sys.cpus[cpu as usize].slowdown;
-        let task = &mut self.sys.tasks[id.0 as usize];
         let lock = &mut self.sys.channels[lock as usize];
-        let cold = match lock.last_cpu.replace(cpu) {
-            Some(last) if lines != 0 => model.cold_lines(last, cpu, lines),
-            _ => 0,
-        };
-        let asks = self.sys.now + task.left * slowdown / 100;
-        let wait = lock.free_at.saturating_sub(asks);
-        lock.free_at = asks + wait + ((hold + cold) * slowdown).div_ceil(100);
-        task.left += hold + cold + wait * 100 / slowdown;
-        task.overhead += cold;
+        let wait = lock.free_at.saturating_sub(self.sys.now);
+        lock.free_at = self.sys.now + wait + (hold * slowdown).div_ceil(100);
+        self.sys.tasks[id.0 as usize].left += hold + wait * 100 / slowdown;
     }
 
     /// `do_work()` of schbench, up to the next moment at which time passes: takes a lock of the CPU, spins, or lets go.

@@ -144,6 +144,7 @@ impl Variant {
 fn posted(kernel: &Preset, feature: Feature) -> bool {
     match feature {
         Feature::TTWU_BY_NODE
+        | Feature::IRQ_TIME_ACCOUNTING
         | Feature::NI_COST_BUMP
         | Feature::NI_MIGRATION_COST_GATE
         | Feature::UTIL_EST_FASTER

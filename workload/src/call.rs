@@ -90,9 +90,6 @@ pub enum Call {
         /// writer, which waits again if there is too little room; and a writer that has waited and leaves enough room
         /// wakes the next.
         all: bool,
-        /// How many cache lines of a message its reader fetches if it was written on another CPU, of the
-        /// [`MESSAGE_LINES`] that the machine's cost of a message stands for.
-        lines: u32,
     },
     /// Takes a spin lock and holds it for a time. It spins on its CPU, first come first served, until those before it
     /// have let go. The waiters do not notice a preemption of the holder.
@@ -101,9 +98,6 @@ pub enum Call {
         lock: u32,
         /// The work under the lock.
         hold: Work,
-        /// How many cache lines of the lock, and of what it guards, the holder fetches if the last one was on another
-        /// CPU, counted as in `RecvBatch`.
-        lines: u32,
     },
     /// schbench's `do_work()`: takes the lock of the CPU that it is on (`lock_this_cpu()`), computes, and lets it go,
     /// wherever it is then. A lock that another task has taken is tried again and again, in pieces of
@@ -180,10 +174,6 @@ pub enum Call {
 
 /// The work of `RunFor` between two reads of the clock, ns at capacity 1024: rt-app 1.0, `loadwait(32)`.
 pub const RUN_FOR_PIECE_NS: u64 = 32_000;
-
-/// How many cache lines the machine's `cold_message` stands for: a message of netperf's TCP_RR, with its `sk_buff` and
-/// what of the socket its writer has changed.
-pub const MESSAGE_LINES: u32 = 9;
 
 /// The work of `RunCpuLocked` between two looks at a lock that is taken, ns at capacity 1024. schbench looks all the
 /// time; a look of its own each time would be an event.

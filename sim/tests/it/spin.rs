@@ -1,27 +1,21 @@
 //! Spin locks: who waits is busy, in line, and the lock bounds what all do together.
 
 use crate::support::{Told, back, call, ns, simulate, workload};
-use wakelab_workload::{Call, MESSAGE_LINES, Op};
+use wakelab_workload::{Call, Op};
 
 const LOCK: u32 = 0;
 const HOLD: u64 = 1_000;
 
 /// So many tasks that work and take the lock in turn, each on a CPU of its own; their rounds until 1 ms.
 fn rounds(tasks: usize, work: u64) -> Told {
-    rounds_with_lines(tasks, work, 0)
-}
-
-/// The same, where the holder fetches so many cache lines.
-fn rounds_with_lines(tasks: usize, work: u64, lines: u32) -> Told {
-    let round =
-        [Op::Begin, Op::Run(ns(work)), call(Call::Spin { lock: LOCK, hold: ns(HOLD), lines }), Op::Done, back(0, 0)];
+    let round = [Op::Begin, Op::Run(ns(work)), call(Call::Spin { lock: LOCK, hold: ns(HOLD) }), Op::Done, back(0, 0)];
     let programs = vec![round.to_vec(); tasks];
     let mut workload = workload(programs, &[("lock", 1)], None);
     for (cpu, task) in (0..).zip(&mut workload.tasks) {
         task.affinity = Some(vec![cpu]);
     }
     let mut told = Told::default();
-    simulate(("test-2llc", "v6.1"), &workload, (1, 1_000_000), lines == 0, &mut told).expect("a run");
+    simulate(("test-2llc", "v6.1"), &workload, (1, 1_000_000), true, &mut told).expect("a run");
     told
 }
 
@@ -50,20 +44,4 @@ fn it_goes_round_in_the_order_of_asking() {
     // Ticks may put one behind; else it is the same four over and over.
     let in_turn = order.windows(5).filter(|turn| turn[0] == turn[4]).count();
     assert!(in_turn > order.len() * 9 / 10, "{in_turn} of {}", order.len());
-}
-
-#[test]
-fn lines_of_another_cpu_are_fetched_under_the_lock() {
-    let hold = |lines| {
-        let told = rounds_with_lines(4, 500, lines);
-        let (first, last) = (told.done[0].1, told.done[told.done.len() - 1].1);
-        (last - first) / (told.done.len() as u64 - 1)
-    };
-    let [one, message, two] = [1, MESSAGE_LINES, 2 * MESSAGE_LINES].map(hold);
-    assert!(message > one, "{one} ns for one line, {message} ns for a message's");
-    let [of_8, of_9] = [message - one, two - message];
-    assert!((of_9 * 8).abs_diff(of_8 * 9) <= of_9, "{one}, {message} and {two} ns");
-    // A task that was the last to take it has them.
-    let of_one = |lines| rounds_with_lines(1, 500, lines).done.len();
-    assert_eq!(of_one(1), of_one(MESSAGE_LINES));
 }

@@ -3,7 +3,7 @@
 use crate::support::{Told, back, call, ns, on_one_cpu, simulate, workload};
 use proptest::prelude::*;
 use wakelab_sim::SimError;
-use wakelab_workload::{Call, MESSAGE_LINES, Op, Work, Workload};
+use wakelab_workload::{Call, Op, Work, Workload};
 
 const MUTEXES: u32 = 3;
 const COND: u32 = 3;
@@ -84,11 +84,7 @@ fn random(tasks: &[Vec<Part>], rounds: u32, (room, all): (u32, bool)) -> Random 
         })
         .collect();
     let messages = tasks.len() as u32 * rounds * 3;
-    programs.push(vec![
-        call(Call::RecvBatch { channel: CHANNEL, room, all, lines: MESSAGE_LINES }),
-        Op::Run(ns(2000)),
-        back(0, messages),
-    ]);
+    programs.push(vec![call(Call::RecvBatch { channel: CHANNEL, room, all }), Op::Run(ns(2000)), back(0, messages)]);
     programs.push(vec![Op::Sleep(ns(30_000)), call(Call::Broadcast { cond: COND }), back(0, 0)]);
     let resources = [("m0", 1), ("m1", 1), ("m2", 1), ("cond", 1), ("all", tasks.len() as u32), ("messages", 4)];
     Random { workload: workload(programs, &resources, None), rounds: rounds as usize, marks }

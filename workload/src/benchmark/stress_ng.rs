@@ -4,7 +4,7 @@ use crate::benchmark::{Benchmark, Case, ParamDef, TaskSet, Values};
 use crate::model::connections::{Connections, REPLY, REQUEST};
 use crate::model::params;
 use crate::model::tcp::{self, Tcp};
-use crate::{Call, MESSAGE_LINES, Op};
+use crate::{Call, Op};
 
 const CASES: [Case; 1] = [Case {
     name: "sock",
@@ -85,8 +85,7 @@ impl Benchmark for StressNg {
             server.extend(tcp.write(0, size, REPLY));
             server.push(sends);
             let [_, copied] = tcp.read(size, REPLY, 0);
-            let message = Call::RecvBatch { channel: REPLY, room, all: true, lines: MESSAGE_LINES };
-            client.extend([Op::Call(message), copied, receives]);
+            client.extend([Op::Call(Call::RecvBatch { channel: REPLY, room, all: true }), copied, receives]);
         }
         server.push(Op::Repeat { to: 0, times: None });
         client.extend([Op::Done, Op::Repeat { to: 0, times: None }]);

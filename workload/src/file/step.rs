@@ -2,7 +2,7 @@
 
 use super::distribution;
 use super::resource::{ResourceDef, named, unknown};
-use crate::{Call, Deadline, Distribution, Kind, MESSAGE_LINES, Op, Realtime, TimerMode, Work};
+use crate::{Call, Deadline, Distribution, Kind, Op, Realtime, TimerMode, Work};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use wakelab_input::{InputError, Table, Value, did_you_mean};
@@ -66,10 +66,10 @@ const TABLES: [(&str, &[&str]); 22] = [
     ("sleep_until", &[]),
     ("timer", &["period", "mode"]),
     ("send", &["sync"]),
-    ("recv", &["room", "all", "lines"]),
+    ("recv", &["room", "all"]),
     ("lock", &[]),
     ("unlock", &[]),
-    ("spin", &["hold", "jitter", "lines"]),
+    ("spin", &["hold", "jitter"]),
     ("cond_wait", &["mutex"]),
     ("signal", &[]),
     ("broadcast", &[]),
@@ -82,9 +82,6 @@ const TABLES: [(&str, &[&str]); 22] = [
     ("loop", &["times"]),
     ("phase", &["times"]),
 ];
-
-/// The most cache lines that a message or what a lock guards can have: a page's.
-const MAX_LINES: u64 = 64;
 
 /// A step, or a call that becomes one.
 #[derive(Clone, Copy, Debug)]
@@ -151,7 +148,7 @@ pub(super) fn of_table(
         "softirq" => Op::Softirq(work(table, kind, names)?),
         "sleep" => Op::Sleep(work(table, kind, names)?),
         "send" => Op::Send { channel: resource(kind, Kind::Channel)?, sync: table.flag("sync")?.unwrap_or(false) },
-        "recv" if ["room", "all", "lines"].iter().all(|key| table.get(key).is_none()) => {
+        "recv" if table.get("room").is_none() && table.get("all").is_none() => {
             Op::Recv { channel: resource(kind, Kind::Channel)? }
         }
         "fork" => Op::Fork { program: program(table, kind, names)? },
@@ -175,8 +172,7 @@ fn call(
             if table.get("hold").is_none() {
                 return Err(table.missing("hold", "a time such as {spin = \"lock\", hold = \"100ns\"}"));
             }
-            let lines = table.number("lines", &(0..=MAX_LINES))?.unwrap_or(0) as u32;
-            Call::Spin { lock: resource(kind, Kind::Spinlock)?, hold: work(table, "hold", names)?, lines }
+            Call::Spin { lock: resource(kind, Kind::Spinlock)?, hold: work(table, "hold", names)? }
         }
         "unlock" => Call::Unlock { mutex: resource(kind, Kind::Mutex)? },
         "cond_wait" => {
@@ -187,9 +183,7 @@ fn call(
         "barrier" => Call::Barrier { barrier: resource(kind, Kind::Barrier)? },
         "recv" => {
             let room = table.need_number("room", &(1..=u64::from(u32::MAX)))? as u32;
-            let all = table.flag("all")?.unwrap_or(false);
-            let lines = table.number("lines", &(0..=MAX_LINES))?.map_or(MESSAGE_LINES, |lines| lines as u32);
-            Call::RecvBatch { channel: resource(kind, Kind::Channel)?, room, all, lines }
+            Call::RecvBatch { channel: resource(kind, Kind::Channel)?, room, all: table.flag("all")?.unwrap_or(false) }
         }
         "nice" => Call::Nice(table.signed(kind, &(-20..=19))?.unwrap_or(0) as i8),
         "slice" => Call::Slice { ns: table.duration(kind)?.unwrap_or(0) },

@@ -7,7 +7,7 @@
 
 use crate::benchmark::{ParamDef, TaskSet, Values};
 use crate::model::params;
-use crate::{Call, Channel, MESSAGE_LINES, Op, Program, Task, Work};
+use crate::{Call, Channel, Op, Program, Task, Work};
 
 /// What messages go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,17 +42,14 @@ impl Groups {
     pub(crate) fn params(self, fds: &'static str, size: Option<&'static str>) -> Vec<ParamDef> {
         let own = |name, unit, value, max, origin| ParamDef { name, unit, value, low: 1, high: max, max, origin };
         let (write, read) = match self.through {
-            Through::Pipes => (params::PIPE_WRITE, params::PIPE_READ),
+            Through::Pipes => (params::GROUP_PIPE_WRITE, params::GROUP_PIPE_READ),
             Through::Sockets => (params::GROUP_SOCKET_WRITE, params::GROUP_SOCKET_READ),
         };
         let start = if self.are == Are::Processes { params::FORK } else { params::CLONE };
         let mut all = vec![own("fds", "pairs", 20, 100, fds), params::LOOPS];
         all.extend(size.map(|origin| own("size", "bytes", 100, 4096, origin)));
         all.extend([write, read]);
-        match self.through {
-            Through::Pipes => all.extend([params::PIPE_MUTEX, params::PIPE_LINES]),
-            Through::Sockets => all.push(params::SOCKET_MEMORY),
-        }
+        all.extend((self.through == Through::Sockets).then_some(params::SOCKET_MEMORY));
         all.extend([params::JITTER, start]);
         all
     }
@@ -65,17 +62,24 @@ impl Groups {
     /// So many groups.
     pub(crate) fn build(self, groups: u32, size: u64, values: &Values) -> TaskSet {
         let (fds, loops) = (values.get("fds") as u32, values.get("loops") as u32);
+        let jitter_pct = values.get("jitter") as u32;
+        let work = |name| Op::Run(Work::uniform(values.get(name), jitter_pct));
         let (held, held_of_1, room) = match self.through {
             Through::Pipes => (params::pipe_capacity(size), params::PIPE_BYTES, params::pipe_room(size)),
             Through::Sockets => (params::socket_capacity(size), params::socket_capacity(1), params::socket_room(size)),
         };
-        let calls = self.calls(values, room);
+        // Writers wait for a pipe's page one by one (exclusively), for a socket's buffer together.
+        let sockets = self.through == Through::Sockets;
+        let message = Op::Call(Call::RecvBatch { channel: MESSAGES, room, all: sockets });
+        // Each message to a socket has memory of its own, which a lock of the whole machine guards; to a pipe, a place
+        // in a page.
+        let memory = sockets.then(|| Work::uniform(values.get("memory"), jitter_pct));
         let all = 2 * fds * groups;
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let programs = vec![
             program("main", main(all, loops)),
-            program("receiver", receiver(&calls, (loops != 0).then_some(fds * loops))),
-            program("sender", sender(&calls, fds, (loops != 0).then_some(loops))),
+            program("receiver", receiver(message, work("read"), memory, (loops != 0).then_some(fds * loops))),
+            program("sender", sender(work("write"), memory, fds, (loops != 0).then_some(loops))),
         ];
 
         let channel = |name: String, capacity| Channel { name, capacity };
@@ -85,21 +89,12 @@ impl Groups {
         let process = (self.are == Are::Threads).then_some(0);
         let task = |name: String, program, channels| Task { process, ..Task::plain(name, program, channels, 0) };
         let mut tasks = vec![task("main".to_owned(), 0, ALL.to_vec())];
-        let sockets = self.through == Through::Sockets;
-        let memory = sockets.then_some(channels.len() as u32);
-        channels.extend(memory.map(|_| channel("memory".to_owned(), 1)));
+        let lock = memory.map(|_| channels.len() as u32);
+        channels.extend(lock.map(|_| channel("memory".to_owned(), 1)));
         for group in 0..groups {
             let first = channels.len() as u32;
             channels.extend((0..fds).map(|i| channel(format!("messages {group}.{i}"), held)));
-            // A pipe has a mutex.
-            let mutexes = channels.len() as u32 - first;
-            if !sockets {
-                channels.extend((0..fds).map(|i| channel(format!("mutex {group}.{i}"), 1)));
-            }
-            let own = |from: u32, to: u32| {
-                let locks = memory.map_or(from + mutexes..to + mutexes, |memory| memory..memory + 1);
-                ALL.into_iter().chain(from..to).chain(locks).collect::<Vec<u32>>()
-            };
+            let own = |from: u32, to: u32| ALL.into_iter().chain(from..to).chain(lock).collect::<Vec<u32>>();
             let receiver = |i| task(format!("receiver {group}.{i}"), 1, own(first + i, first + i + 1));
             let sender = |i| task(format!("sender {group}.{i}"), 2, own(first, first + fds));
             tasks.extend((0..fds).map(receiver).chain((0..fds).map(sender)));
@@ -133,59 +128,15 @@ fn main(all: u32, loops: u32) -> Vec<Op> {
     ops
 }
 
-/// What tasks do with messages.
-struct Calls {
-    through: Through,
-    /// The call takes a message.
-    message: Op,
-    write: Op,
-    read: Op,
-    /// Under a lock, which is the last of a receiver's channels, and of a sender's the one of the pipe.
-    locked: (Work, u32),
+/// Under the lock that is the last of the task's channels.
+fn spin(memory: Option<Work>, last: u32) -> Option<Op> {
+    memory.map(|hold| Op::Call(Call::Spin { lock: last, hold }))
 }
 
-impl Groups {
-    fn calls(self, values: &Values, room: u32) -> Calls {
-        let jitter_pct = values.get("jitter") as u32;
-        let work = |ns| Work::uniform(ns, jitter_pct);
-        let through = self.through;
-        let message = |all, lines| Op::Call(Call::RecvBatch { channel: MESSAGES, room, all, lines });
-        match through {
-            // The message is in lines that the mutex guards.
-            Through::Pipes => {
-                let mutex = values.get("mutex");
-                let call = |name| Op::Run(work(values.get(name).saturating_sub(mutex)));
-                let locked = (work(mutex), values.get("lines") as u32);
-                Calls { through, message: message(false, 0), write: call("write"), read: call("read"), locked }
-            }
-            // Each message has memory of its own, which a lock of the whole machine guards.
-            Through::Sockets => {
-                let call = |name| Op::Run(work(values.get(name)));
-                let locked = (work(values.get("memory")), 0);
-                let message = message(true, MESSAGE_LINES);
-                Calls { through, message, write: call("write"), read: call("read"), locked }
-            }
-        }
-    }
-}
-
-impl Calls {
-    /// The calls on the pipe begin with its mutex; memory is taken before a message is written to a socket, and given
-    /// back after it has been read.
-    fn with_lock(&self, call: Op, lock: u32) -> [Op; 2] {
-        let (hold, lines) = self.locked;
-        let locked = Op::Call(Call::Spin { lock, hold, lines });
-        match self.through {
-            Through::Pipes => [locked, call],
-            Through::Sockets => [call, locked],
-        }
-    }
-}
-
-fn receiver(calls: &Calls, messages: Option<u32>) -> Vec<Op> {
+fn receiver(message: Op, read: Op, memory: Option<Work>, messages: Option<u32>) -> Vec<Op> {
     let begin = [send(READY), receive(GO)];
-    let mut round = vec![calls.message];
-    round.extend(calls.with_lock(calls.read, MESSAGES + 1));
+    let mut round = vec![message, read];
+    round.extend(spin(memory, MESSAGES + 1));
     let (to, times) = (begin.len() as u32, messages);
     if messages.is_none() {
         round.insert(0, Op::Begin);
@@ -196,13 +147,10 @@ fn receiver(calls: &Calls, messages: Option<u32>) -> Vec<Op> {
     begin.into_iter().chain(round).collect()
 }
 
-fn sender(calls: &Calls, fds: u32, loops: Option<u32>) -> Vec<Op> {
+fn sender(write: Op, memory: Option<Work>, fds: u32, loops: Option<u32>) -> Vec<Op> {
     let mut ops = vec![send(READY), receive(GO)];
-    for i in 0..fds {
-        let lock = MESSAGES + fds + if calls.through == Through::Pipes { i } else { 0 };
-        ops.extend(calls.with_lock(calls.write, lock));
-        ops.push(send(MESSAGES + i));
-    }
+    let free = spin(memory, MESSAGES + fds);
+    ops.extend((0..fds).flat_map(|i| [Some(write), free, Some(send(MESSAGES + i))].into_iter().flatten()));
     ops.push(Op::Repeat { to: 2, times: loops });
     ops.extend(loops.map(|_| send(END)));
     ops

@@ -5,9 +5,6 @@ use crate::ParamDef;
 /// How many messages of a byte a pipe holds: `PIPE_DEF_BUFFERS` pages, which writes of less than a page fill up.
 pub(crate) const PIPE_BYTES: u32 = 16 * PAGE;
 
-/// How many of them a page holds: who waits to write waits until one has been read.
-pub(crate) const PIPE_PAGE: u32 = PAGE;
-
 const PAGE: u32 = 4096;
 
 /// How many messages of so many bytes, a page at most, a pipe holds: a message that does not fit what is left of a page
@@ -70,23 +67,15 @@ const FIT_SHARED: &str = "assumed: fitted to the search statistics of hackbench 
     group); holds the wait for the pipe's mutex or the socket's queue lock, which the writers of a group share and \
     the model does not have";
 
-/// `write()` of a message to a pipe, the wake-up and cache lines of other CPUs left out.
-pub(crate) const PIPE_WRITE: ParamDef = call("write", 430, 250, 1000);
-/// `read()` of a message from a pipe, likewise.
-pub(crate) const PIPE_READ: ParamDef = call("read", 430, 250, 1000);
-/// How long either holds `pipe->mutex`. Who waits for it spins while its owner runs (`mutex_spin_on_owner()`).
-pub(crate) const PIPE_MUTEX: ParamDef = call("mutex", 150, 80, 300);
-/// The cache lines that a call on a pipe fetches if the last one was on another CPU.
-pub(crate) const PIPE_LINES: ParamDef = ParamDef {
-    name: "lines",
-    unit: "lines",
-    value: 5,
-    low: 3,
-    high: 8,
-    max: 100,
-    origin: "assumed: counted in fs/pipe.c, 6.1: two of pipe_inode_info (its mutex and wait queues; head and tail), \
-             the pipe_buffer, and one or two of the page; the inode's times change once a jiffy",
-};
+/// `write()` of a message to a pipe, the wake-up left out.
+pub(crate) const PIPE_WRITE: ParamDef = call("write", 600, 300, 1500);
+/// `read()` of a message from a pipe.
+pub(crate) const PIPE_READ: ParamDef = call("read", 500, 250, 1300);
+
+/// `write()` to one of the pipes of a group, which many writers share.
+pub(crate) const GROUP_PIPE_WRITE: ParamDef = shared("write", 1500, 300, 4000);
+/// `read()` from one of them.
+pub(crate) const GROUP_PIPE_READ: ParamDef = shared("read", 300, 150, 1300);
 /// `write()` to one of the Unix stream sockets of a group, which many writers share.
 pub(crate) const GROUP_SOCKET_WRITE: ParamDef = shared("write", 5000, 700, 6000);
 /// `read()` from one of them.

@@ -1,6 +1,6 @@
 //! Mutexes, conditions, barriers, timers: what of them is refused.
 
-use wakelab_workload::{Call, Channel, Kind, MESSAGE_LINES, Op, Program, Task, TimerMode, Work, Workload, synthetic};
+use wakelab_workload::{Call, Channel, Kind, Op, Program, Task, TimerMode, Work, Workload, synthetic};
 
 const SOME: Op = Op::Run(Work::uniform(1, 0));
 const AGAIN: Op = Op::Repeat { to: 0, times: None };
@@ -128,7 +128,7 @@ fn numbers_of_calls_are_in_their_ranges() {
     let timer = |period_ns| Op::Call(Call::Timer { timer: 0, period_ns, mode: TimerMode::Relative });
     refused(&[&[timer(0)]], "program p0, step 0: a timer with a period of 0; expected more than 0");
     refused(&[&[Op::Call(Call::Nice(20))]], "program p0, step 0: nice is 20; expected -20 to 19");
-    let batch = |room| Op::Call(Call::RecvBatch { channel: 0, room, all: false, lines: MESSAGE_LINES });
+    let batch = |room| Op::Call(Call::RecvBatch { channel: 0, room, all: false });
     refused(&[&[batch(0)]], "program p0, step 0: waits for room of 0 messages; expected 1 or more");
     refused(
         &[&[batch(3)]],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use wakelab_workload::{Call, Load, MESSAGE_LINES, Op, TimerMode, Work, Workload, WorkloadError, build};
+use wakelab_workload::{Call, Load, Op, TimerMode, Work, Workload, WorkloadError, build};
 
 /// The lines of its errors are counted in the tests.
 const GOOD: &str = r#"[workload]
@@ -41,7 +41,7 @@ name = "waits"
 ops = [
   "begin", {barrier = "all"}, {lock = "m"}, {cond_wait = "c", mutex = "m"}, {unlock = "m"},
   {barrier = "own"}, {recv = "q", room = 4, all = true}, "done", {phase = "low"}, {nice = -3}, {policy = "normal"},
-  "yield", {io = "3ms", jitter = 7}, {spin = "s", hold = "100ns", jitter = 20, lines = 3}, {repeat = {to = 2}},
+  "yield", {io = "3ms", jitter = 7}, {spin = "s", hold = "100ns", jitter = 20}, {repeat = {to = 2}},
 ]
 
 [[program]]
@@ -92,14 +92,14 @@ fn every_call_is_read() {
             Call::CondWait { cond: c, mutex: m },
             Call::Unlock { mutex: m },
             Call::Barrier { barrier: own },
-            Call::RecvBatch { channel: q, room: 4, all: true, lines: MESSAGE_LINES },
+            Call::RecvBatch { channel: q, room: 4, all: true },
             Call::IdlePolicy(true),
             Call::Nice(5),
             Call::Nice(-3),
             Call::IdlePolicy(false),
             Call::Yield,
             Call::Io(Work::uniform(3_000_000, 7)),
-            Call::Spin { lock: s, hold: Work::uniform(100, 20), lines: 3 },
+            Call::Spin { lock: s, hold: Work::uniform(100, 20) },
         ]
     );
     let timer = |timer, period_ms: u64, mode| Call::Timer { timer, period_ns: period_ms * 1_000_000, mode };
@@ -178,10 +178,6 @@ fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
     assert_eq!(
         changed("name = \"m\"", "name = \"c\""),
         "12: `condition.name`: \"c\" is given twice; expected another name"
-    );
-    assert_eq!(
-        changed("lines = 3", "lines = 65"),
-        "37: `program.ops.lines`: expected a whole number from 0 to 64, found 65"
     );
     assert_eq!(
         changed("room = 4, ", ""),

@@ -18,10 +18,7 @@ fn each_client_has_a_server_of_its_own_and_all_begin_at_one_barrier() {
     let workload = at(3, &[("start", 1_000)]);
     assert_eq!(workload.load, "3 threads");
     let names: Vec<&str> = workload.tasks.iter().map(|task| task.name.as_str()).collect();
-    assert_eq!(
-        names,
-        ["server 0", "client 0", "server 1", "client 1", "server 2", "client 2", "tbench", "tbench_srv"]
-    );
+    assert_eq!(names, ["server 0", "client 0", "server 1", "client 1", "server 2", "client 2", "tbench", "tbench_srv"]);
     for pair in workload.tasks[..6].chunks(2) {
         assert_eq!(pair[0].channels, pair[1].channels);
         // tbench_srv forks the servers, tbench the clients.
