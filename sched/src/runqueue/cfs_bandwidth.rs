@@ -770,7 +770,7 @@ impl Hierarchy {
     }
 
     /// A throttled task has left its queue and waits for run time.
-    pub(super) fn into_limbo(&mut self, es: &mut Entities, task: TaskId) {
+    pub(super) fn enter_limbo(&mut self, es: &mut Entities, task: TaskId) {
         es[task].throttled = true;
         self.of[es[task].group as usize].bandwidth.limbo.insert(0, task);
         self.asks.resched |= Resched::Now;

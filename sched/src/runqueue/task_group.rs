@@ -819,7 +819,7 @@ impl GroupedRq {
         }
         let flags = DequeueFlags::SLEEP | DequeueFlags::THROTTLE;
         any!(self, rq => rq.dequeue_task(es, now, task, flags));
-        self.hierarchy_mut().into_limbo(es, task);
+        self.hierarchy_mut().enter_limbo(es, task);
         true
     }
 
