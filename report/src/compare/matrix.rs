@@ -190,9 +190,12 @@ fn name_width(found: &MatrixComparison) -> usize {
     longest.clamp(8, 24) + 2
 }
 
+/// What a column of places is called, and what is in it.
+type Place = (&'static str, fn(&Comparison) -> &String);
+
 /// The columns that tell a line from the others: machine and kernel, if there are several, and the load.
-fn places(found: &MatrixComparison) -> Vec<(&'static str, fn(&Comparison) -> &String)> {
-    let all: [(&'static str, fn(&Comparison) -> &String); 2] = [("machine", machine), ("kernel", kernel)];
+fn places(found: &MatrixComparison) -> Vec<Place> {
+    let all: [Place; 2] = [("machine", machine), ("kernel", kernel)];
     all.into_iter().filter(|(_, of)| different(found, *of).len() > 1).collect()
 }
 

@@ -276,7 +276,7 @@ fn decided_by_group(row: &Row, (this_eff, prev_eff): (i64, i64)) -> Option<bool>
     let (wakee, waker) = (&row.wakee, &row.waker);
     let halved = |load: u64, h_load: u64| load > 2 && 2 * h_load <= load;
     let sync = row.wakeup().sync();
-    if !halved(wakee.load_avg, wakee.h_load) && !(sync && halved(waker.load_avg, waker.h_load)) {
+    if !(halved(wakee.load_avg, wakee.h_load) || sync && halved(waker.load_avg, waker.h_load)) {
         return None;
     }
     let load = |cpu: u32| row.cpus.load_avg[cpu as usize] as i64;

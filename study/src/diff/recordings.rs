@@ -67,8 +67,14 @@ pub fn diff_recordings(a: &Path, b: &Path, progress: &dyn Progress) -> Result<Di
     Ok(Diff { a: name(a), b: name(b), settings, rows, only_a: Vec::new(), only_b: Vec::new() })
 }
 
+/// What a recording was made with: names and values.
+type Settings = Vec<(String, String)>;
+
+/// A number of a counted run; `None` if it has none.
+type Value = Box<dyn Fn(&Counted) -> Option<f64>>;
+
 /// What the recordings at a path are of, and their counts.
-fn counted(path: &Path, progress: &dyn Progress) -> Result<(Vec<(String, String)>, Vec<Counted>), RecordingsError> {
+fn counted(path: &Path, progress: &dyn Progress) -> Result<(Settings, Vec<Counted>), RecordingsError> {
     let (found, errors) = sources(&[path.to_owned()]);
     if let Some(error) = errors.into_iter().next() {
         return Err(error.into());
@@ -112,12 +118,12 @@ struct Quantity {
     name: String,
     unit: &'static str,
     better: Option<Better>,
-    value: Box<dyn Fn(&Counted) -> Option<f64>>,
+    value: Value,
 }
 
 fn quantities(reasons: &BTreeSet<Reason>) -> Vec<Quantity> {
     let mut all = Vec::new();
-    let mut add = |group, name: &str, unit, better, value: Box<dyn Fn(&Counted) -> Option<f64>>| {
+    let mut add = |group, name: &str, unit, better, value: Value| {
         all.push(Quantity { group, name: name.to_owned(), unit, better, value });
     };
     let rate = |n: u64, of: &Counted| (of.seconds > 0.0).then(|| n as f64 / of.seconds);
