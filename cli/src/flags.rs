@@ -148,6 +148,14 @@ impl JobsFlag {
     pub fn jobs(&self) -> usize {
         self.jobs.unwrap_or(0) as usize
     }
+
+    /// Simulations at a time.
+    pub fn at_a_time(&self) -> usize {
+        match self.jobs() {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            jobs => jobs,
+        }
+    }
 }
 
 /// How often each case is run.

@@ -24,6 +24,7 @@ const WORKER: &str = include_str!("../assets/worker.js");
 const SCRIPT: &str = concat!(
     "\"use strict\";\n",
     include_str!("../assets/js/element.js"),
+    include_str!("../../page/assets/js/theme.js"),
     include_str!("../assets/js/colours.js"),
     include_str!("../assets/js/state.js"),
     include_str!("../assets/js/simulators.js"),

@@ -59,6 +59,18 @@ impl System<'_> {
         }
     }
 
+    /// A task has joined the run queue.
+    #[inline]
+    pub fn enqueued(&mut self, cpu: Cpu, task: TaskId) {
+        let weight = u64::from(self.es[task].load.weight);
+        let c = &mut self.cpus[cpu as usize];
+        c.nr_running = c.nr_running.wrapping_add(1);
+        c.weight += weight;
+        c.cfs_tasks.enqueue(task);
+        self.overload |= c.nr_running > 1;
+        self.account_llc(cpu, task, true);
+    }
+
     /// A task has left the run queue.
     pub fn dequeued(&mut self, cpu: Cpu, task: TaskId) {
         let weight = u64::from(self.es[task].load.weight);
@@ -109,12 +121,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.load_enqueue(cpu, task, wakes);
         self.sys.account_mm_sched(cpu);
         let resched = self.sys.on_rq(cpu, |rq, es, now| rq.enqueue_task(es, now, task, flags));
-        let c = &mut self.sys.cpus[cpu as usize];
-        c.nr_running = c.nr_running.wrapping_add(1);
-        c.weight += u64::from(self.sys.es[task].load.weight);
-        c.cfs_tasks.enqueue(task);
-        self.sys.overload |= c.nr_running > 1;
-        self.sys.account_llc(cpu, task, true);
+        self.sys.enqueued(cpu, task);
         self.update_only_task(cpu);
         // Not for tasks that are new or that balancing moves (`task_new`).
         if wakes {

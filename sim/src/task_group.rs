@@ -174,12 +174,7 @@ impl<S: Sink> Cpus for Sim<'_, '_, S> {
         // enqueue_task_fair() alone: the task's clamps have stayed.
         self.sys.load_enqueue(cpu, task, true);
         let resched = self.sys.on_rq(cpu, |rq, es, now| rq.enqueue_task(es, now, task, EnqueueFlags::WAKEUP));
-        let c = &mut self.sys.cpus[cpu as usize];
-        c.nr_running = c.nr_running.wrapping_add(1);
-        c.weight += u64::from(self.sys.es[task].load.weight);
-        c.cfs_tasks.enqueue(task);
-        self.sys.overload |= c.nr_running > 1;
-        self.sys.account_llc(cpu, task, true);
+        self.sys.enqueued(cpu, task);
         self.update_only_task(cpu);
         self.sys.check_overutilized(cpu);
         if self.sys.note_resched(cpu, resched).is_now() {

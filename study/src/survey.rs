@@ -5,7 +5,7 @@
 
 use crate::capture::Captured;
 use crate::compare::{CompareRow, MatrixComparison, Variant};
-use crate::experiment::{Catalogue, LookupError, LookupSubject, Shipped};
+use crate::experiment::{self, Catalogue, LookupError, LookupSubject, Shipped};
 use crate::statistics::GeometricMean;
 use crate::verdict::{JudgedRow, RowVerdict, Verdict};
 use std::path::Path;
@@ -123,12 +123,11 @@ impl Catalogue for Surveyed {
             return Shipped.workloads(name, load, params, nr_cpus);
         };
         let wrong = |what: String| LookupError { about: LookupSubject::Load, what, hint: None };
-        let loads = Load::parse_list(load).map_err(|error| wrong(error.what))?;
         let one = |load: Load| {
             let instances = load.instances(nr_cpus).map_err(|error| wrong(error.what))?;
             from_toml(&captured.toml, Path::new("captured.toml"), instances).map_err(|error| wrong(error.to_string()))
         };
-        loads.into_iter().map(one).collect()
+        experiment::loads(load)?.into_iter().map(one).collect()
     }
 }
 

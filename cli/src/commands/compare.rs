@@ -12,8 +12,8 @@ Example:
   wakelab compare --machine test-8c --kernel v6.12 --workload netperf:TCP_RR \\
       --load 100% --base SIS_UTIL --with NO_SIS_UTIL";
 
-pub const USAGE: &str = "wakelab compare [OPTIONS] --machine <MACHINE>... --kernel <KERNEL>...
-               --workload <WORKLOAD>... --base <SWITCHES> --with [NAME=]<SWITCHES>...";
+pub const USAGE: &str = "wakelab compare [OPTIONS] --machine <M>... --kernel <K>... --workload <W>...
+               --base <SWITCHES> --with [NAME=]<SWITCHES>...";
 
 /// `wakelab compare`.
 #[derive(Debug, clap::Args)]
@@ -72,7 +72,7 @@ pub struct Args {
     /// Like taskset (0-31) or numactl (node 0, nodes 0-1). A load in % then counts these CPUs.
     #[arg(long, value_name = "CPUS")]
     pinned: Option<String>,
-    /// Add this cost to each select_idle_cpu().
+    /// Add this to each select_idle_cpu().
     ///
     /// As a tracer would.
     #[arg(long, value_name = "NS", default_value_t = 0)]

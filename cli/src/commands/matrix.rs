@@ -2,8 +2,9 @@
 
 use super::simulate::{ResultFormat, SimulationFlags, deliver, dry_run, say_condition};
 use super::trust;
-use crate::cache::CachedSimulator;
+use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
+use crate::flags::JobsFlag;
 use crate::out_file::command_line;
 use crate::output::{Exit, say_error, say_warnings};
 use crate::progress::RunBar;
@@ -38,20 +39,7 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
         thousands(RUNS_MAX as u64)
     );
     let html = flags.html.open()?;
-    let stop = stop_flag()?;
-    let found = CachedSimulator::open(&flags.cache)?.with(|runner| {
-        let bar = RunBar::new();
-        let found = compare_matrix(runner, &matrix, flags.jobs.jobs(), &bar, stop);
-        bar.finish();
-        found
-    });
-    let found = match found {
-        Ok(found) => found,
-        Err(failed) => {
-            say_error(failed);
-            return Ok(Exit::RunFailed);
-        }
-    };
+    let Some(found) = found(&matrix, &flags.cache, &flags.jobs)? else { return Ok(Exit::RunFailed) };
     let verdicts = matrix_verdicts(&found);
     let done: usize = found.comparisons.iter().map(|comparison| comparison.rows.len()).sum();
     let mut failed = false;
@@ -73,6 +61,18 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
     }
     eprintln!("interrupted: {done} of {} rows are complete", matrix.rows());
     Ok(Exit::Interrupted)
+}
+
+/// Makes the runs of a matrix that are not kept. Prints the error of a run that failed, and returns `None` then.
+pub fn found(matrix: &Matrix, cache: &CacheFlags, jobs: &JobsFlag) -> anyhow::Result<Option<MatrixComparison>> {
+    let stop = stop_flag()?;
+    let found = CachedSimulator::open(cache)?.with(|runner| {
+        let bar = RunBar::new();
+        let found = compare_matrix(runner, matrix, jobs.jobs(), &bar, stop);
+        bar.finish();
+        found
+    });
+    Ok(found.map_err(say_error).ok())
 }
 
 /// Fails if something is asked for that is of two sides.

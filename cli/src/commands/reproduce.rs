@@ -119,12 +119,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let base = if args.quick { Effort::QUICK } else { Effort::FULL };
     let effort = Effort { repeats: args.repeat.repeat.unwrap_or(base.repeats), ..base };
     if args.dry_run {
-        let jobs = match args.jobs.jobs() {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            jobs => jobs,
-        };
         let plan = CachedSimulator::open(&args.cache)?.with(|runner| plan(runner, &tables, effort));
-        deliver(out.as_ref(), &report::plan(&plan, jobs), false)?;
+        deliver(out.as_ref(), &report::plan(&plan, args.jobs.at_a_time()), false)?;
         return Ok(Exit::Done);
     }
     let stop = stop_flag()?;

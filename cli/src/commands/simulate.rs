@@ -244,12 +244,8 @@ pub fn say_condition(condition: FailIf, variant: &str, verdict: &Verdict<'_>, fa
 
 /// Prints what would be simulated.
 pub fn dry_run(matrix: &Matrix, out: Option<&OutFile>, flags: &SimulationFlags) -> anyhow::Result<Exit> {
-    let jobs = match flags.jobs.jobs() {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        jobs => jobs,
-    };
     let plan = CachedSimulator::open(&flags.cache)?.with(|runner| matrix.plan(runner));
-    deliver(out, &report::matrix_plan(matrix, &plan, jobs), false)?;
+    deliver(out, &report::matrix_plan(matrix, &plan, flags.jobs.at_a_time()), false)?;
     Ok(Exit::Done)
 }
 

@@ -10,8 +10,6 @@ use crate::distinct_paths::Paths;
 use crate::flags::{self, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, SeedFlag};
 use crate::out_file::command_line;
 use crate::output::{Exit, hint, say, say_error, say_warnings};
-use crate::progress::RunBar;
-use crate::signals::stop_flag;
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
@@ -22,7 +20,7 @@ use wakelab_machine::Machine;
 use wakelab_report::compare::{matrix_csv, matrix_plan};
 use wakelab_report::survey as report;
 use wakelab_study::capture::{Captured, recorded_side};
-use wakelab_study::compare::{Matrix, MatrixComparison, Variant, compare_matrix};
+use wakelab_study::compare::{Matrix, MatrixComparison, Variant};
 use wakelab_study::experiment::{Given, MatrixSpec, NamedSide};
 use wakelab_study::survey::{CAPTURED, Surveyed, THIS_MACHINE, loads, policies, ranking};
 use wakelab_study::verdict::{Verdict, matrix_verdicts};
@@ -150,30 +148,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     say_warnings(&matrix.warnings);
     let out = args.out.open()?;
     let plan = CachedSimulator::open(&args.cache)?.with(|runner| matrix.plan(runner));
-    let jobs = match args.jobs.jobs() {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        jobs => jobs,
-    };
+    let plan = matrix_plan(&matrix, &plan, args.jobs.at_a_time());
     if args.dry_run {
-        deliver(out.as_ref(), &matrix_plan(&matrix, &plan, jobs), false)?;
+        deliver(out.as_ref(), &plan, false)?;
         return Ok(Exit::Done);
     }
     let html = args.html.open()?;
-    hint(matrix_plan(&matrix, &plan, jobs).lines().last().unwrap_or_default());
-    let stop = stop_flag()?;
-    let found = CachedSimulator::open(&args.cache)?.with(|runner| {
-        let bar = RunBar::new();
-        let found = compare_matrix(runner, &matrix, args.jobs.jobs(), &bar, stop);
-        bar.finish();
-        found
-    });
-    let found = match found {
-        Ok(found) => found,
-        Err(failed) => {
-            say_error(failed);
-            return Ok(Exit::RunFailed);
-        }
-    };
+    hint(plan.lines().last().unwrap_or_default());
+    let Some(found) = super::matrix::found(&matrix, &args.cache, &args.jobs)? else { return Ok(Exit::RunFailed) };
     let verdicts = matrix_verdicts(&found);
     if found.lines() > 0 {
         let next = next(args, &subject, &matrix, &found, &verdicts);

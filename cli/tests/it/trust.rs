@@ -74,7 +74,7 @@ fn fresh_and_no_cache_make_every_run() {
     let here = folder();
     let (first, _) = went_well(&small(here.path(), "--format json"));
     assert_eq!(went_well(&small(here.path(), "--format json --fresh")), (first.clone(), String::new()));
-    let args = words("--format json --no-cache");
+    let args = words("--format json --no-cache --repeat 1");
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     assert_eq!(went_well(&wakelab(here.path(), &args)), (first, String::new()));
     refused(&small(here.path(), "--no-cache"), &["--no-cache", "--cache"]);

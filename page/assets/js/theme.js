@@ -1,5 +1,5 @@
-// Light, dark, or as the system. Charts are drawn with the style's own colours, so that they follow by themselves.
-function startTheme() {
+// Light, dark, or as the system. What is drawn with the style's own colours follows by itself; `changed` is for the rest.
+function startTheme(changed = () => {}) {
   const choice = document.getElementById("theme");
   const root = document.documentElement;
   let kept = null;
@@ -8,5 +8,6 @@ function startTheme() {
   choice.addEventListener("change", () => {
     root.dataset.theme = choice.value;
     try { localStorage.setItem("wakelab-theme", choice.value); } catch { /* as above */ }
+    changed();
   });
 }

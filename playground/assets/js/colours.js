@@ -19,19 +19,10 @@ const sideColour = (at) => palette[`s${at}`];
 // Of a task that no wake-up has placed, too.
 const reasonColour = (at) => (at < 0 ? [palette.muted, palette.bg] : reasonColours[at]);
 
-// Light, dark, or as the system. What is drawn is drawn again.
-function startTheme(redraw) {
-  const choice = document.getElementById("theme");
-  const root = document.documentElement;
+// What is drawn is drawn again with the colours of another theme.
+function followTheme(redraw) {
   const changed = () => { readPalette(page.choices?.reasons ?? []); redraw(); };
-  let kept = null;
-  try { kept = localStorage.getItem("wakelab-theme"); } catch { /* pages from disk may have no storage */ }
-  if (["auto", "light", "dark"].includes(kept)) root.dataset.theme = choice.value = kept;
-  choice.addEventListener("change", () => {
-    root.dataset.theme = choice.value;
-    try { localStorage.setItem("wakelab-theme", choice.value); } catch { /* as above */ }
-    changed();
-  });
+  startTheme(changed);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
   readPalette(page.choices?.reasons ?? []);
 }

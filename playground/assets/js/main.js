@@ -210,7 +210,7 @@ function startButtons() {
 }
 
 async function startPage() {
-  startTheme(() => { showLegends(page.views.filter((view) => view.begun), page.choices?.reasons ?? []); draw(true); });
+  followTheme(() => { showLegends(page.views.filter((view) => view.begun), page.choices?.reasons ?? []); draw(true); });
   if (!globalThis.WebAssembly || !globalThis.DecompressionStream) {
     return showProblem({ field: "run", what: "this browser has no WebAssembly or no DecompressionStream; expected one of 2023 or newer" });
   }

@@ -1,10 +1,10 @@
 //! `select_task_rq_dl()` and `find_later_rq()`: a CPU without deadline tasks, or the one whose deadline is the latest.
 
 use super::DlParams;
-use super::find_lowest_rq::any_and_distribute;
+use super::find_lowest_rq::nearest;
 use crate::CpuMask;
 use crate::cpumask::Cpu;
-use crate::domain::{SchedDomains, SdFlags};
+use crate::domain::SchedDomains;
 
 /// A search for a CPU where a deadline task can run at once.
 #[derive(Clone, Copy, Debug)]
@@ -66,28 +66,13 @@ impl LaterRq<'_> {
 pub fn find_later_rq(
     search: &LaterRq<'_>,
     earliest: impl Fn(Cpu) -> Option<u64>,
-    mut distribute: Option<&mut Cpu>,
+    distribute: Option<&mut Cpu>,
 ) -> Option<Cpu> {
     if search.allowed.weight() == 1 {
         return None;
     }
     let mask = search.cpudl_find(&earliest)?;
-    if mask.test(search.task_cpu) {
-        return Some(search.task_cpu);
-    }
-    let this_cpu = mask.test(search.this_cpu).then_some(search.this_cpu);
-    for sd in &search.domains.domains[search.task_cpu as usize] {
-        if !sd.flags.contains(SdFlags::WAKE_AFFINE) {
-            continue;
-        }
-        if let Some(this_cpu) = this_cpu.filter(|&cpu| sd.span.test(cpu)) {
-            return Some(this_cpu);
-        }
-        if let Some(cpu) = any_and_distribute(&mask, &sd.span, distribute.as_deref_mut()) {
-            return Some(cpu);
-        }
-    }
-    this_cpu.or_else(|| any_and_distribute(&mask, &mask, distribute))
+    nearest(&mask, (search.task_cpu, search.this_cpu), search.domains, distribute)
 }
 
 /// `select_task_rq_dl()` of a wake-up. The task stays on its CPU, unless `curr` there, if that is a deadline task, is

@@ -44,7 +44,7 @@ pub struct LowestRq<'a> {
 pub fn find_lowest_rq(
     search: &LowestRq<'_>,
     highest_prio: impl Fn(Cpu) -> u8,
-    mut distribute: Option<&mut Cpu>,
+    distribute: Option<&mut Cpu>,
 ) -> Option<Cpu> {
     if search.allowed.weight() == 1 {
         return None;
@@ -54,22 +54,33 @@ pub fn find_lowest_rq(
     let lowest = levels().map(|(level, _)| level).min().filter(|&level| level < task)?;
     let cpus = levels().filter(|(level, _)| *level == lowest).map(|(_, cpu)| cpu);
     let mask = CpuMask::from_cpus(search.domains.nr_cpus, cpus);
-    if mask.test(search.task_cpu) {
-        return Some(search.task_cpu);
+    nearest(&mask, (search.task_cpu, search.this_cpu), search.domains, distribute)
+}
+
+/// What `find_lowest_rq()` and `find_later_rq()` do with the CPUs that they found: the task's own, or one in the
+/// smallest domain of the task's CPU that has one, this CPU first.
+pub(super) fn nearest(
+    mask: &CpuMask,
+    (task_cpu, this_cpu): (Cpu, Cpu),
+    domains: &SchedDomains,
+    mut distribute: Option<&mut Cpu>,
+) -> Option<Cpu> {
+    if mask.test(task_cpu) {
+        return Some(task_cpu);
     }
-    let this_cpu = mask.test(search.this_cpu).then_some(search.this_cpu);
-    for sd in &search.domains.domains[search.task_cpu as usize] {
+    let this_cpu = mask.test(this_cpu).then_some(this_cpu);
+    for sd in &domains.domains[task_cpu as usize] {
         if !sd.flags.contains(SdFlags::WAKE_AFFINE) {
             continue;
         }
         if let Some(this_cpu) = this_cpu.filter(|&cpu| sd.span.test(cpu)) {
             return Some(this_cpu);
         }
-        if let Some(cpu) = any_and_distribute(&mask, &sd.span, distribute.as_deref_mut()) {
+        if let Some(cpu) = any_and_distribute(mask, &sd.span, distribute.as_deref_mut()) {
             return Some(cpu);
         }
     }
-    this_cpu.or_else(|| any_and_distribute(&mask, &mask, distribute))
+    this_cpu.or_else(|| any_and_distribute(mask, mask, distribute))
 }
 
 /// `cpumask_any_and_distribute()`: the next CPU after the last one taken; or the first (`cpumask_first_and()`).

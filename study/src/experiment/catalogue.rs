@@ -107,7 +107,8 @@ impl Catalogue for Shipped {
     }
 }
 
-fn loads(text: &str) -> Result<Vec<Load>, LookupError> {
+/// The loads of a list.
+pub(crate) fn loads(text: &str) -> Result<Vec<Load>, LookupError> {
     Load::parse_list(text).map_err(|e| LookupError { about: LookupSubject::Load, what: e.what, hint: Some(e.example) })
 }
 

@@ -12,6 +12,7 @@ mod resolve;
 mod side;
 mod spec;
 
+pub(crate) use catalogue::loads;
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
 pub use matrix::{Flags, MatrixSpec, NamedSide};
 pub(crate) use spec::found_from;
