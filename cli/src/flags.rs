@@ -66,6 +66,17 @@ pub enum TableFormat {
     Json,
 }
 
+/// A table, JSON or CSV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableOrCsv {
+    /// A table.
+    Table,
+    /// JSON.
+    Json,
+    /// A line for each row.
+    Csv,
+}
+
 /// Text or JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TextFormat {

@@ -101,6 +101,16 @@ pub enum Event {
         /// The task that runs now; `None` for the idle task.
         next: Option<Task>,
     },
+    /// A task has done the work of a period, and waits for its periodic timer.
+    Period {
+        /// The task.
+        task: Task,
+        /// Its number among the tasks of the workload; tasks that were forked follow those that began with it.
+        thread: u32,
+        /// How long it is until the timer expires, ns (the slack of rt-app); negative if it has expired already, so that
+        /// the period was missed.
+        slack_ns: i64,
+    },
     /// A CPU begins to wait for the lock of a run queue. There is no event if the lock is free.
     LockWait {
         /// The CPU of the run queue.

@@ -162,9 +162,11 @@ impl Preset {
         ALL.iter().copied().find(|p| p.name == full).ok_or_else(|| unknown(release, &full))
     }
 
-    /// What to say where a kernel was asked for by `name` and this preset stands for it; nothing if that is its name.
+    /// What to say where a kernel was asked for by `name` and this preset stands for it; nothing if that is its name,
+    /// with or without the `v`.
     pub fn stands_for(&self, name: &str) -> Option<String> {
-        (self.name != name).then(|| format!("kernel {name}: the preset {} stands for it", self.name))
+        let without = |name: &str| name.trim_start_matches(['v', 'V']).to_ascii_lowercase();
+        (without(self.name) != without(name)).then(|| format!("kernel {name}: the preset {} stands for it", self.name))
     }
 
     /// The scheduling algorithm of its fair class.

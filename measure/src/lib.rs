@@ -9,6 +9,7 @@
 //! | `run_stats` | [`RunStats`]: the numbers of one run |
 //! | `search_stats` | [`SearchStats`]: the counters of `select_idle_sibling()`, and their rates |
 //! | `latency` | [`Latency`] and [`Waits`]: percentiles of times |
+//! | `periods` | [`ThreadPeriods`]: slack and missed periods of threads with a timer |
 //! | `rates` | [`Rates`]: how many transactions each second had |
 //! | `log2_histogram` | [`Bucket`]: durations by powers of two |
 //! | `machine_state` | [`State`]: migrating or stacked, and when that changed |
@@ -18,6 +19,7 @@ mod latency;
 mod log2_histogram;
 mod machine_state;
 mod measure;
+mod periods;
 mod rates;
 pub mod regret;
 mod run_stats;
@@ -27,6 +29,7 @@ pub use latency::{Latency, Waits};
 pub use log2_histogram::Bucket;
 pub use machine_state::{SPARSE_WAKEUPS, State, StateChange, WINDOW_NS, WINDOWS_TO_CHANGE};
 pub use measure::Measure;
+pub use periods::ThreadPeriods;
 pub use rates::Rates;
 pub use run_stats::RunStats;
 pub use search_stats::SearchStats;

@@ -3,6 +3,7 @@
 use crate::latency::Waits;
 use crate::log2_histogram::Log2Histogram;
 use crate::machine_state::{StateDetector, state_at};
+use crate::periods::Periods;
 use crate::rates::Seconds;
 use crate::regret::Regret;
 use crate::{RunStats, SearchStats, StateChange};
@@ -18,7 +19,7 @@ const NOT_WOKEN: u64 = u64::MAX;
 /// An event counts if its time is in \[settle, end); only the state is followed from the start. Search statistics are
 /// those of all wake-ups that had a choice, including the background's, as the kernel's counters are; the numbers of
 /// wake-ups are the workload's. While it receives events it allocates nothing, except at a change of state, at a second
-/// of simulated time and at the first wake-up of a task.
+/// of simulated time and at the first wake-up and the first period of a task.
 #[derive(Clone, Debug)]
 pub struct Measure {
     seed: u64,
@@ -36,6 +37,7 @@ pub struct Measure {
     /// By task: when its wake-up began, ns; [`NOT_WOKEN`] once it has run.
     woken: Vec<u64>,
     wakeup_latencies: Waits,
+    periods: Periods,
     seconds: Seconds,
     /// The begin of the first transaction that was done, ns.
     first_begin: Option<u64>,
@@ -69,6 +71,7 @@ impl Measure {
             latencies: Waits::preallocated(),
             woken: Vec::new(),
             wakeup_latencies: Waits::preallocated(),
+            periods: Periods::default(),
             seconds: Seconds::default(),
             first_begin: None,
             idle: IdleTime::new(settle_ns..end_ns, nr_cpus),
@@ -127,6 +130,7 @@ impl Measure {
             wakeups_claimed: self.wakeups_claimed,
             cpu_ns_per_wakeup: if self.search.sis_search == 0 { 0.0 } else { cpu_ns / self.search.sis_search as f64 },
             wakeup_latency: self.wakeup_latencies.latency(),
+            threads: self.periods.finish(),
             busy_ns_per_wakeup: (self.wakeups > 0).then(|| busy / self.wakeups as f64),
             migrations: self.migrations,
             idle_pct: if measured_ns == 0 { 0.0 } else { 100.0 * idle / cpu_ns },
@@ -160,6 +164,7 @@ impl Measure {
         let began = std::mem::replace(woken, NOT_WOKEN);
         if began != NOT_WOKEN && time < self.end_ns {
             self.wakeup_latencies.record(time - began);
+            self.periods.woke(task as u32, time - began);
         }
     }
 
@@ -211,6 +216,9 @@ impl Sink for Measure {
                     self.switches_voluntary += u64::from(prev_sleeps);
                     self.switches_involuntary += u64::from(!prev_sleeps);
                 }
+            }
+            Event::Period { task, thread, slack_ns } if self.measures(time) => {
+                self.periods.done(task, thread, slack_ns);
             }
             Event::LockWait { ns, .. } if self.measures(time) => self.lock_wait += ns,
             Event::Migrate { .. } if self.measures(time) => self.migrations += 1,

@@ -1,12 +1,12 @@
 //! [`RunStats`]: the numbers of one run.
 
 use crate::regret::RegretStats;
-use crate::{Bucket, Latency, Rates, SearchStats, State, StateChange};
+use crate::{Bucket, Latency, Rates, SearchStats, State, StateChange, ThreadPeriods};
 use serde::{Deserialize, Serialize};
 use wakelab_pm::power::PowerStats;
 use wakelab_workload::{
     FRAME_MAX, FRAME_MEAN, LATENCY_50PCT, LATENCY_90PCT, LATENCY_99_9PCT, LATENCY_99PCT, LATENCY_MAX, LATENCY_MEAN,
-    MISSED_16MS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, TIME,
+    MISSED_16MS, MISSED_PERIODS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, SLACK_MEAN, TIME,
 };
 
 /// The numbers of one run.
@@ -36,6 +36,8 @@ pub struct RunStats {
     /// From the begin of a wake-up of a task of the workload to the switch to that task, of those wake-ups that began
     /// and ended while it was measured, ns.
     pub wakeup_latency: Latency,
+    /// The threads that wait for periodic timers; empty if there is none.
+    pub threads: Vec<ThreadPeriods>,
     /// The CPU time that was not idle per wake-up of a task of the workload, ns; `None` if there was none.
     pub busy_ns_per_wakeup: Option<f64>,
     /// Migrations by load balancing.
@@ -86,7 +88,15 @@ impl RunStats {
             (FRAME_MEAN, _) => self.latency.mean / 1e6,
             (FRAME_MAX, _) => self.latency.max as f64 / 1e6,
             (MISSED_16MS, _) => 100.0 * self.latency.missed_16ms as f64 / self.done as f64,
+            (MISSED_PERIODS, _) => 100.0 * self.of_periods(|thread| thread.missed as f64),
+            (SLACK_MEAN, _) => self.of_periods(|thread| thread.slack_mean_ns / 1e3 * thread.periods as f64),
             _ => self.done as f64 * 1e9 / self.measured_ns as f64,
         }
+    }
+
+    /// A sum over threads, for each of their periods.
+    fn of_periods(&self, of: impl Fn(&ThreadPeriods) -> f64) -> f64 {
+        let periods: u64 = self.threads.iter().map(|thread| thread.periods).sum();
+        self.threads.iter().map(of).sum::<f64>() / periods as f64
     }
 }

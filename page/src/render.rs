@@ -100,7 +100,7 @@ pub(crate) const SCRIPTS: [Script; 4] = [
         text: include_str!("../assets/vendor/vega-embed.min.js"),
         hash: "sha256-ZxnwPt9yvv8jMQ7lbNDxqeu/fdzGVtPlzC+QZ6uDVnE=",
     },
-    Script { text: PAGE, hash: "sha256-NWZx0xcCW0FUbI0Gia3SdAgu5XhjXOS6G0+S7oTYP90=" },
+    Script { text: PAGE, hash: "sha256-8Wst4SJv4YRJkaEkZaj/GeKgDBQoaw2rFV6BBjSZs00=" },
 ];
 
 /// The page's own script: one function around all files, so that they share their names only with each other.

@@ -1,7 +1,7 @@
 // What the program says of the state of a page, a side each, and the same numbers of a run of the module.
 import { execFileSync } from "node:child_process";
 
-const OTHERS = ["busy_ns_per_wakeup", "cpu_ns_per_wakeup", "migrations", "idle_pct", "rq_lock_pct", "switches_involuntary", "llc_util"];
+const OTHERS = ["busy_ns_per_wakeup", "migrations", "idle_pct", "rq_lock_pct", "switches_involuntary", "llc_util"];
 const only = (object, names) => Object.fromEntries(names.map((name) => [name, object[name]]));
 const SEARCH = ["sis_search", "sis_domain_search", "sis_scanned", "sis_failed", "select_idle_cpu_ns"];
 

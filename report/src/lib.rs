@@ -6,6 +6,7 @@ pub mod calibrate;
 pub mod capture;
 pub mod compare;
 pub mod conform;
+mod csv_cells;
 pub mod diff;
 pub mod explain;
 pub mod fit;

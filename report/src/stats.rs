@@ -1,6 +1,7 @@
 //! Statistics of recordings and simulated runs.
 
 use crate::VERSION;
+use crate::csv_cells::{names, number_or_none, reason_columns, text as cell, whole_or_none, written};
 use crate::explain::reason_meaning;
 use crate::numbers::{count, share, thousands};
 use crate::table::{table, text as table_text};
@@ -258,6 +259,80 @@ pub fn json(stats: &Stats, errors: &[ReadError]) -> Value {
         })
         .collect();
     json!({"wakelab": VERSION, "runs": runs, "errors": errors.iter().map(crate::conform::error).collect::<Vec<_>>()})
+}
+
+/// Of what a line of [`csv`] is, and what was counted.
+const COLUMNS: [&str; 16] = [
+    "kind",
+    "kernel",
+    "machine",
+    "workload",
+    "variant",
+    "runs",
+    "by",
+    "name",
+    "wakeups",
+    "chose",
+    "moved",
+    "moved_of",
+    "other_llc",
+    "other_llc_of",
+    "unscored",
+    "balanced",
+];
+/// The searches, as in JSON; empty if no reason is known.
+const SEARCH_COLUMNS: [&str; 8] = [
+    "sis_search",
+    "sis_domain_search",
+    "sis_scanned",
+    "sis_failed",
+    "fast_rate_pct",
+    "success_rate_pct",
+    "se_eff_pct",
+    "dom_eff_pct",
+];
+/// The waits, as in JSON; empty without switches.
+const WAIT_COLUMNS: [&str; 6] = ["wait_n", "wait_mean_ns", "wait_p50_ns", "wait_p95_ns", "wait_p99_ns", "wait_max_ns"];
+
+/// A header, a line for each run (`by` is `all`) and one for each part of the breakdowns that were asked for. What is
+/// not known is empty. Times are ns.
+pub fn csv(stats: &Stats) -> String {
+    let columns = names(&COLUMNS).into_iter().chain(names(&SEARCH_COLUMNS)).chain(names(&WAIT_COLUMNS));
+    let mut lines = vec![columns.chain(reason_columns()).collect()];
+    for (run, tally) in stats {
+        lines.push(csv_line(run, tally, ["all", ""], &tally.all));
+        for parts in &tally.breakdowns {
+            lines.extend(
+                parts.tallies.iter().map(|(key, part)| csv_line(run, tally, [parts.by.name(), &key.to_string()], part)),
+            );
+        }
+    }
+    written(lines)
+}
+
+fn csv_line(run: &Run, of: &RunTally, [by, name]: [&str; 2], tally: &Tally) -> Vec<String> {
+    let known = |part: u64, of: u64| whole_or_none((of > 0 || tally.wakeups == 0).then_some(part));
+    let whole = by == "all";
+    let mut line = [run.kind, &run.kernel, &run.machine, &run.workload, &run.variant].map(cell).to_vec();
+    line.extend([of.runs.to_string(), by.to_owned(), cell(name), tally.wakeups.to_string()]);
+    line.extend([whole_or_none(tally.chose), known(tally.moved, tally.moved_of), tally.moved_of.to_string()]);
+    line.extend([known(tally.crossed, tally.crossed_of), tally.crossed_of.to_string()]);
+    // Both are counted of runs, not of their parts.
+    line.extend([whole.then_some(of.unscored), of.balanced.filter(|_| whole)].map(whole_or_none));
+    let search = of.knows_reasons.then_some(&tally.search);
+    let count = |of: fn(&SearchStats) -> u64| whole_or_none(search.map(of));
+    line.extend([count(|s| s.sis_search), count(|s| s.sis_domain_search)]);
+    line.extend([count(|s| s.sis_scanned), count(|s| s.sis_failed)]);
+    let rate = |of: fn(&SearchStats) -> Option<f64>| number_or_none(search.and_then(of));
+    line.extend([rate(SearchStats::fast_rate_pct), rate(SearchStats::success_rate_pct)]);
+    line.extend([rate(SearchStats::se_eff_pct), rate(SearchStats::dom_eff_pct)]);
+    let latency = of.has_waits.then(|| tally.waits.latency());
+    line.push(whole_or_none(latency.map(|wait| wait.n)));
+    line.push(number_or_none(latency.map(|wait| wait.mean)));
+    let waits = [latency.map(|wait| wait.p50), latency.map(|wait| wait.p95), latency.map(|wait| wait.p99)];
+    line.extend(waits.into_iter().chain([latency.map(|wait| wait.max)]).map(whole_or_none));
+    line.extend(Reason::ALL.into_iter().map(|reason| tally.reasons.get(&reason).copied().unwrap_or(0).to_string()));
+    line
 }
 
 fn breakdown_json(parts: &Breakdown, run: &RunTally) -> Value {

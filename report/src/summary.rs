@@ -1,6 +1,7 @@
 //! The share of each reason.
 
 use crate::VERSION;
+use crate::csv_cells::{names, reason_columns, text as cell, written};
 use crate::explain::reason_meaning;
 use crate::numbers::{count, percent, thousands};
 use crate::table::{table, text as table_text};
@@ -40,6 +41,18 @@ fn line(names: [String; 3], reasons: &[Reason], counts: &BTreeMap<Reason, u64>) 
     line.push(thousands(rows));
     line.extend(reasons.iter().map(|reason| percent(counts.get(reason).copied().unwrap_or(0), rows)));
     line
+}
+
+/// The same as CSV: a line for each kernel, load and flags, with the rows of each reason.
+pub fn csv(summary: &Summary) -> String {
+    let header = names(&["kernel", "load", "flags", "rows"]).into_iter().chain(reason_columns()).collect();
+    let of_group = |(Group { kernel, load, flags }, counts): (&Group, &BTreeMap<Reason, u64>)| {
+        let rows = counts.values().sum::<u64>().to_string();
+        let names = [(*kernel).to_owned(), cell(load), (*flags).to_owned(), rows].into_iter();
+        let of_reason = |reason| counts.get(&reason).copied().unwrap_or(0).to_string();
+        names.chain(Reason::ALL.into_iter().map(of_reason)).collect()
+    };
+    written(std::iter::once(header).chain(summary.groups.iter().map(of_group)))
 }
 
 /// The same as JSON.

@@ -5,7 +5,7 @@ use crate::cpu::Doing;
 use crate::engine::{Sim, ZERO_TIME_STEPS};
 use crate::event_queue::TimedEvent;
 use crate::task::{IoWait, Wait};
-use wakelab_events::sim::Sink;
+use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg, reweight_entity};
 use wakelab_sched::runqueue::{Entities, FairRq, Policy, Prev, Resched, TaskId};
@@ -241,6 +241,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let next = &mut calls.timers[timer];
         let expires = next.unwrap_or(calls.started) + period;
         *next = Some(if mode == TimerMode::Relative { expires.max(now) } else { expires });
+        let slack_ns = expires.cast_signed() - now.cast_signed();
+        self.emit(|sys| Event::Period { task: id.0, thread: id.0 - sys.nr_background(), slack_ns });
         expires
     }
 

@@ -213,11 +213,15 @@ impl System<'_> {
         self.nr_imbalanced += of_cpu.len();
     }
 
+    /// How many tasks are not the workload's. They come first.
+    pub fn nr_background(&self) -> u32 {
+        self.tasks.iter().position(|task| task.workload).unwrap_or(0) as u32
+    }
+
     /// The task's name: that of the workload, or the program's name with a number if another task forked it.
     pub fn task_name(&self, id: TaskId) -> String {
         let tasks = &self.model.workload.tasks;
-        let first = self.tasks.iter().position(|task| task.workload).unwrap_or(0);
-        match tasks.get((id.0 as usize).wrapping_sub(first)) {
+        match tasks.get(id.0.wrapping_sub(self.nr_background()) as usize) {
             Some(task) => task.name.clone(),
             None => {
                 let program = &self.model.programs[self.tasks[id.0 as usize].program as usize];

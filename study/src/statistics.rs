@@ -3,7 +3,8 @@
 //! Let *b* be the base values, with mean b̄, sample variance s²ᵦ and number nᵦ, and *w* the values of the other side:
 //!
 //! 1. std% = 100 s / mean, with s² = Σ(x − x̄)² / (n − 1).
-//! 2. compare% = 100 (w̄ / b̄ − 1); if a lower metric is better, 100 (1 − w̄ / b̄). Positive is better.
+//! 2. compare% = 100 (w̄ / b̄ − 1); if a lower metric is better, 100 (1 − w̄ / b̄). Positive is better. Of a base whose
+//!    mean is negative, as slack can be, the signs are the other way about: it is 100 (w̄ − b̄) / |b̄|.
 //! 3. Welch's t-test (Welch, Biometrika 34, 1947): t = (w̄ − b̄) / √(v_w + v_b) with v = s² / n, and
 //!    ν = (v_w + v_b)² / (v_w² / (n_w − 1) + v_b² / (n_b − 1)) degrees of freedom. p is two-sided.
 //! 4. The 95% interval of compare% is Fieller's (J. R. Stat. Soc. B 16, 1954) for the ratio R of the means, with
@@ -14,7 +15,7 @@
 //!    metric is better. It is printed as 100 (G − 1), and as 100 (1 − 1 / G) if lower is better in all rows, so that
 //!    the mean of one row is its compare%. Its 95% interval takes the rows as given: the variance of Σ lᵢ / m is
 //!    Σ (v_wᵢ / w̄ᵢ² + v_bᵢ / b̄ᵢ²) / m² to first order, with the degrees of freedom of Welch and Satterthwaite
-//!    (Satterthwaite, Biometrics Bulletin 2, 1946) for this sum.
+//!    (Satterthwaite, Biometrics Bulletin 2, 1946) for this sum. A row whose sides are identical adds no variance.
 
 use crate::compare::Better;
 use serde::Serialize;
@@ -53,23 +54,26 @@ fn variance(values: &[f64]) -> f64 {
 pub struct Difference {
     /// The difference in % (formula 2).
     pub compare_pct: f64,
-    /// The 95% interval (formula 4); `None` if a side has one value, or if the interval has no ends.
+    /// The 95% interval (formula 4); `None` if a side has one value, if the interval has no ends, and for sides that are
+    /// identical.
     pub ci95: Option<[f64; 2]>,
-    /// The p value (formula 3); `None` if a side has one value.
+    /// The p value (formula 3); `None` if a side has one value, and for sides that are identical.
     pub p_value: Option<f64>,
 }
 
 /// Returns how `with` differs from `base`, whose mean is not 0.
 ///
-/// If neither side varies at all, p is 1 for equal means and 0 for others, and the interval is one point.
+/// Sides with the same value at each place, which is the value of one seed, are identical. Their values do not vary
+/// independently, so that there is nothing to test and no interval. If neither of two other sides varies at all, p is 1
+/// for equal means and 0 for others, and the interval is one point.
 pub fn difference(base: &[f64], with: &[f64], better: Better) -> Difference {
     let (b, w) = (Sample::of(base), Sample::of(with));
-    let pct = |ratio: f64| match better {
-        Better::Higher => 100.0 * (ratio - 1.0),
-        Better::Lower => 100.0 * (1.0 - ratio),
+    let pct = |ratio: f64| match (better, b.mean < 0.0) {
+        (Better::Higher, false) | (Better::Lower, true) => 100.0 * (ratio - 1.0),
+        (Better::Lower, false) | (Better::Higher, true) => 100.0 * (1.0 - ratio),
     };
     let compare_pct = pct(w.mean / b.mean);
-    if base.len() < 2 || with.len() < 2 {
+    if base == with || base.len() < 2 || with.len() < 2 {
         return Difference { compare_pct, ci95: None, p_value: None };
     }
     if b.v + w.v == 0.0 {
@@ -94,7 +98,7 @@ pub struct GeometricMean {
     pub ci95: Option<[f64; 2]>,
     /// The rows that it is of.
     pub rows: usize,
-    /// The rows that have no ratio, because a mean is 0.
+    /// The rows that have no ratio, because a mean is 0 or negative.
     pub left_out: usize,
 }
 
@@ -108,7 +112,7 @@ pub fn geometric_mean<'a>(rows: impl IntoIterator<Item = (&'a [f64], &'a [f64], 
     for (base, with, better) in rows {
         let (b, w) = (Sample::of(base), Sample::of(with));
         let ratio = w.mean / b.mean;
-        if !(ratio.is_finite() && ratio > 0.0) {
+        if !(ratio.is_finite() && ratio > 0.0 && b.mean > 0.0) {
             left_out += 1;
             continue;
         }
@@ -116,7 +120,8 @@ pub fn geometric_mean<'a>(rows: impl IntoIterator<Item = (&'a [f64], &'a [f64], 
         count += 1;
         all_lower &= better == Better::Lower;
         all_repeated &= b.n > 1 && w.n > 1;
-        for side in [b, w].into_iter().filter(|side| side.n > 1) {
+        // Sides that are identical have no difference that varies.
+        for side in [b, w].into_iter().filter(|side| base != with && side.n > 1) {
             let relative = side.v / (side.mean * side.mean);
             variances += relative;
             per_freedom += relative * relative / (side.n - 1) as f64;

@@ -29,7 +29,7 @@ pub use error::{About, WorkloadError};
 pub use load::{Load, LoadError};
 pub use metric::{
     FRAME_MAX, FRAME_MEAN, LATENCY_50PCT, LATENCY_90PCT, LATENCY_99_9PCT, LATENCY_99PCT, LATENCY_MAX, LATENCY_MEAN,
-    METRICS, MISSED_16MS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, TIME,
+    METRICS, MISSED_16MS, MISSED_PERIODS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, SLACK_MEAN, TIME,
 };
 pub use program::{
     Channel, CpuMax, Deadline, Distribution, Group, Interrupt, Op, Param, Program, Realtime, Task, Work, Workload,

@@ -3,7 +3,7 @@
 use wakelab_input::did_you_mean;
 
 /// The metrics that are computed of a run. `throughput`: transactions (`done`) a second of the measured time. [`TIME`].
-/// Latencies of transactions, rates of seconds, and frames.
+/// Latencies of transactions, rates of seconds, frames, and periods of threads with a timer.
 pub const METRICS: &[&str] = &[
     "throughput",
     TIME,
@@ -20,6 +20,8 @@ pub const METRICS: &[&str] = &[
     FRAME_MEAN,
     FRAME_MAX,
     MISSED_16MS,
+    MISSED_PERIODS,
+    SLACK_MEAN,
 ];
 
 /// The metric `latency_50pct`: the median of the time that transactions took, in us.
@@ -63,6 +65,14 @@ pub const FRAME_MAX: &str = "frame_max";
 /// The metric `missed_16ms`: how many of the frames took longer than 16 ms, in per cent (Jankbench's jank).
 pub const MISSED_16MS: &str = "missed_16ms";
 
+/// The metric `missed_periods`: of how many periods of threads that wait for a periodic timer the work was done after the
+/// next had begun, in per cent (rt-app's negative slack).
+pub const MISSED_PERIODS: &str = "missed_periods";
+
+/// The metric `slack_mean`: how long before the begin of the next period such threads are done, the mean of all periods,
+/// in us; negative slack of missed periods is in it (`slack` in rt-app's log). More is better.
+pub const SLACK_MEAN: &str = "slack_mean";
+
 /// The metric `time`: from the first `begin` of a transaction that is done to the exit of the last task, in seconds.
 /// The run goes on until then.
 pub const TIME: &str = "time";
@@ -73,7 +83,7 @@ pub(crate) fn unit_of_less(metric: &str) -> Option<&'static str> {
         TIME => Some("s"),
         LATENCY_50PCT | LATENCY_90PCT | LATENCY_99PCT | LATENCY_99_9PCT | LATENCY_MAX | LATENCY_MEAN => Some("us"),
         FRAME_MEAN | FRAME_MAX => Some("ms"),
-        MISSED_16MS => Some("%"),
+        MISSED_16MS | MISSED_PERIODS => Some("%"),
         _ => None,
     }
 }

@@ -37,7 +37,7 @@ pub struct Args {
     exact: bool,
     /// Also write it as a file of rt-app.
     ///
-    /// With mean amounts of work, in us; docs/your-workload.md describes such files.
+    /// With mean amounts of work, in us; `wakelab docs your-workload` describes such files.
     #[arg(long, value_name = "FILE")]
     rt_app: Option<PathBuf>,
 }

@@ -12,15 +12,15 @@ Example:
   wakelab compare --machine test-8c --kernel v6.12 --workload netperf:TCP_RR \\
       --load 100% --base SIS_UTIL --with NO_SIS_UTIL";
 
-pub const USAGE: &str = "wakelab compare [OPTIONS] --machine <M>... --kernel <K>... --workload <W>...
-               --base <SWITCHES> --with [NAME=]<SWITCHES>...";
+pub const USAGE: &str = "wakelab compare [OPTIONS] --machine <M>... --kernel <K>...
+               --workload <W>... --base <SWITCHES> --with [NAME=]<SWITCHES>...";
 
 /// `wakelab compare`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A name of `machine list`, or a file.
     ///
-    /// A name that contains a / or ends in .toml is a file; docs/machines.md describes it. May be given again.
+    /// A name that contains a / or ends in .toml is a file; `wakelab docs machines` describes it. May be given again.
     #[arg(long, value_name = "MACHINE", required = true, add = completion::machine())]
     machine: Vec<String>,
     /// A name of `kernel list` (v5.19-rc1).
@@ -30,7 +30,7 @@ pub struct Args {
     kernel: Vec<String>,
     /// A name of `workload list`, or a file.
     ///
-    /// netperf:TCP_RR; or a .toml of docs/workloads.md, or a .json of rt-app. May be given again.
+    /// netperf:TCP_RR; or a .toml of `wakelab docs workloads`, or a .json of rt-app. May be given again.
     #[arg(long, value_name = "WORKLOAD", required = true, add = completion::workload())]
     workload: Vec<String>,
     /// Instances: 28, 25% or 25%..200%/25%.

@@ -1,7 +1,7 @@
 //! `wakelab explain`.
 
 use super::{all_errors, decider, exit, with_read};
-use crate::flags::{HtmlFlag, RecordingFiles, TextFormat, WithFlag, by_name};
+use crate::flags::{HtmlFlag, RecordingFiles, WithFlag, by_name};
 use crate::out_file::HtmlFile;
 use crate::output::{Exit, hint, named_stdout, print, print_as_is, print_json, say, say_errors};
 use crate::progress::Bar;
@@ -59,7 +59,7 @@ pub struct Args {
     comm: Option<String>,
     /// Explain only decisions with this reason (limit).
     ///
-    /// docs/why-there.md lists them.
+    /// `wakelab docs why-there` lists them.
     #[arg(long, value_name = "REASON", hide_possible_values = true, value_parser = by_name(Reason::ALL, Reason::name))]
     reason: Option<Reason>,
     /// Stop after this many explanations.
@@ -71,14 +71,30 @@ pub struct Args {
     /// The page.
     #[command(flatten)]
     pub html: HtmlFlag,
-    /// Print text or json.
+    /// Print text, json or csv.
     ///
-    /// json: an object for each row and line; one object for --summary.
-    #[arg(long, value_enum, default_value_t = TextFormat::Text, hide_possible_values = true)]
-    format: TextFormat,
+    /// json: an object for each row and line; one object for --summary. csv: a line for each row.
+    #[arg(long, value_enum, default_value_t = ExplainFormat::Text, hide_possible_values = true)]
+    format: ExplainFormat,
+}
+
+/// How explanations are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ExplainFormat {
+    /// Sentences.
+    Text,
+    /// JSON.
+    Json,
+    /// CSV.
+    Csv,
 }
 
 impl Args {
+    /// What stands before the explanations.
+    fn head(&self) -> String {
+        if self.format == ExplainFormat::Csv { report::explain::csv_header() } else { String::new() }
+    }
+
     fn decider(&self) -> anyhow::Result<Decider> {
         decider(self.with.with.as_ref())
     }
@@ -101,8 +117,9 @@ impl Args {
     /// The explanation of a row in the output format, with the end of its line.
     fn text(&self, explained: &Explained<'_>) -> String {
         match self.format {
-            TextFormat::Text => printable_lines(&report::explain::text(explained)).into_owned(),
-            TextFormat::Json => format!("{}\n", report::explain::json(explained)),
+            ExplainFormat::Text => printable_lines(&report::explain::text(explained)).into_owned(),
+            ExplainFormat::Json => format!("{}\n", report::explain::json(explained)),
+            ExplainFormat::Csv => report::explain::csv_line(explained),
         }
     }
 }
@@ -159,6 +176,7 @@ fn explain(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError
     let filter = args.filter();
     let bar = Bar::new(&files, true);
     let mut out = BufWriter::new(io::stdout().lock());
+    out.write_all(args.head().as_bytes()).map_err(named_stdout)?;
     let mut left = args.limit.unwrap_or(u64::MAX);
     for file in &files {
         if left == 0 {
@@ -206,6 +224,7 @@ fn earliest(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadErro
         errors.extend(result.err());
     }
     bar.finish();
+    print_as_is(&args.head())?;
     first.values().try_for_each(|(text, _)| print_as_is(text))?;
     first.into_values().for_each(|(_, piece)| page.take(piece));
     Ok(errors)
@@ -245,6 +264,7 @@ fn slowest(args: &Args, most: usize, page: &mut Explanations) -> anyhow::Result<
     }
     bar.finish();
     texts.sort_by_key(|(wait, ..)| Reverse(*wait));
+    print_as_is(&args.head())?;
     texts.iter().try_for_each(|(_, text, _)| print_as_is(text))?;
     texts.into_iter().for_each(|(.., piece)| page.take(piece));
     Ok(errors)
@@ -261,8 +281,9 @@ fn summary(args: &Args, html: Option<&HtmlFile>) -> anyhow::Result<Exit> {
         with_read(files.len(), &files, &errors, |read| html.write(report::html::summary(&summary, read)))?;
     }
     match args.format {
-        TextFormat::Text => print(&report::summary::text(&summary))?,
-        TextFormat::Json => print_json(&report::summary::json(&summary))?,
+        ExplainFormat::Text => print(&report::summary::text(&summary))?,
+        ExplainFormat::Json => print_json(&report::summary::json(&summary))?,
+        ExplainFormat::Csv => print(&report::summary::csv(&summary))?,
     }
     say_errors(&errors);
     let found = summary.unstable > 0 || !summary.groups.is_empty();

@@ -31,7 +31,7 @@ pub enum Args {
     ///
     /// Reads this machine, or a saved /sys tree. sysfs has no costs, so they are assumed. Notes on the import go to
     /// stderr and into the file. Exits with 2, writing nothing, if a file is missing or files contradict each other.
-    /// docs/machines.md lists what is read.
+    /// `wakelab docs machines` lists what is read.
     Import {
         /// The /sys tree.
         #[arg(long, value_name = "DIR", default_value = "/sys")]

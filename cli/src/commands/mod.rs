@@ -91,7 +91,7 @@ pub enum Command {
     ///
     /// The topology comes from sysfs, the costs from microbenchmarks: ordinary system calls of pinned threads, without
     /// root or BPF. A constant is the value with which the simulated microbenchmark takes the measured time. Takes a
-    /// minute; run it while nothing else runs. docs/your-machine.md has the equations.
+    /// minute; run it while nothing else runs. `wakelab docs your-machine` has the equations.
     #[command(after_help = calibrate::EXAMPLE)]
     Calibrate(calibrate::Args),
     /// Run loads here, and compare them with their simulation.

@@ -30,7 +30,7 @@ pub struct Args {
     /// The folder of the tables; `published` if left out.
     ///
     /// Without such a folder, the program's own tables are used. Other rows of the same tables are simulated in the
-    /// same way, and so is every folder in it with table.toml and rows.csv: docs/reproduce.md.
+    /// same way, and so is every folder in it with table.toml and rows.csv: `wakelab docs reproduce`.
     #[arg(long, value_name = "DIR")]
     published: Option<PathBuf>,
     /// Simulate rows of the machine with that name on this one.

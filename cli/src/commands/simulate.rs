@@ -38,17 +38,17 @@ pub struct SimulationFlags {
     pub html: HtmlFlag,
     /// Write every event as Parquet to this folder.
     ///
-    /// Must be empty or new; docs/formats.md describes the files.
+    /// Must be empty or new; `wakelab docs formats` describes the files.
     #[arg(long, value_name = "DIR")]
     pub events: Option<PathBuf>,
     /// Write Perfetto traces to this folder.
     ///
-    /// The first repeat of each side: base.pftrace and with.pftrace; docs/page.md describes them.
+    /// The first repeat of each side: base.pftrace and with.pftrace; `wakelab docs page` describes them.
     #[arg(long, value_name = "DIR")]
     pub perfetto: Option<PathBuf>,
     /// Compare each search with perfect knowledge.
     ///
-    /// Shows whether an idle CPU was worth having (table or JSON); docs/trust.md explains how.
+    /// Shows whether an idle CPU was worth having (table or JSON); `wakelab docs trust` explains how.
     #[arg(long)]
     pub regret: bool,
     /// How many runs at a time.
@@ -77,7 +77,7 @@ pub struct SimulationFlags {
     /// Exit with 3 if this holds: 'worse > 2%'.
     ///
     /// worse: a row is worse by the verdict's rule. 'worse > N%': a row is worse by more than N%, and not by chance.
-    /// 'not better': no row is better, or one is worse. Needs two repeats or more; docs/judge-a-patch.md has recipes.
+    /// 'not better': no row is better, or one is worse. Needs two repeats or more; `wakelab docs judge-a-patch` has recipes.
     #[arg(long, value_name = "CONDITION", hide_short_help = true)]
     pub fail_if: Option<FailIf>,
 }
@@ -87,7 +87,7 @@ pub struct SimulationFlags {
 pub struct UntilFlags {
     /// Repeat until each 95% interval is within ±N%.
     ///
-    /// As often as --repeat says at first, then half as often again, and so on. docs/trust.md says what that does to
+    /// As often as --repeat says at first, then half as often again, and so on. `wakelab docs trust` says what that does to
     /// intervals and p.
     #[arg(long, value_name = "N%", value_parser = Until::parse_half_width)]
     until: Option<f64>,

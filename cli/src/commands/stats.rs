@@ -1,7 +1,7 @@
 //! `wakelab stats`.
 
 use super::{all_errors, exit, with_read};
-use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat, by_name};
+use crate::flags::{HtmlFlag, RecordingFiles, TableOrCsv, by_name};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
 use wakelab_report as report;
@@ -26,15 +26,17 @@ pub struct Args {
     by: Vec<By>,
     /// Print N lines of each of these.
     ///
-    /// JSON has all.
+    /// JSON and CSV have all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
     /// The page.
     #[command(flatten)]
     pub html: HtmlFlag,
-    /// How it is printed.
-    #[command(flatten)]
-    format: FormatFlag,
+    /// Print a table, json or csv.
+    ///
+    /// csv: a line for each run and for each part that --by counts, with all of them.
+    #[arg(long, value_enum, default_value_t = TableOrCsv::Table, hide_possible_values = true)]
+    format: TableOrCsv,
 }
 
 /// Counts what happened in recordings and simulated runs.
@@ -57,11 +59,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             html.write_if(any, || report::html::stats(&stats, &explained, args.top, read))
         })?;
     }
-    match args.format.format {
+    match args.format {
         // Nothing could be read, and the errors say why.
-        TableFormat::Table if stats.values().all(|tally| tally.all.wakeups == 0) => {}
-        TableFormat::Table => print(&report::stats::text(&stats, args.top))?,
-        TableFormat::Json => print_json(&report::stats::json(&stats, &errors))?,
+        TableOrCsv::Table if stats.values().all(|tally| tally.all.wakeups == 0) => {}
+        TableOrCsv::Table => print(&report::stats::text(&stats, args.top))?,
+        TableOrCsv::Json => print_json(&report::stats::json(&stats, &errors))?,
+        TableOrCsv::Csv => print(&report::stats::csv(&stats))?,
     }
     say_errors(&errors);
     Ok(exit(&errors, Exit::Done))

@@ -7,11 +7,10 @@ use super::whatif::is_like_the_recording;
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::completion;
 use crate::distinct_paths::Paths;
-use crate::flags::{self, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, SeedFlag};
+use crate::flags::{self, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, SeedFlag, TableOrCsv};
 use crate::out_file::command_line;
 use crate::output::{Exit, hint, say, say_error, say_warnings};
 use anyhow::{Context, bail, ensure};
-use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wakelab_input::{parse_duration, parse_wall_time};
@@ -61,7 +60,8 @@ pub struct Args {
     quick: bool,
     /// Take about so much CPU time: 10m.
     ///
-    /// All runs together; the measured time of each is set by it, from 20 ms to 1 s. 100 ms if left out.
+    /// All runs together; the measured time of each is set by it, from 20 ms to 1 s. If left out, 100 ms, and of a
+    /// recording as long as it is, up to 1 s.
     #[arg(long, value_name = "TIME", value_parser = parse_wall_time)]
     budget: Option<Duration>,
     /// Survey even if the captured load is not like the recording.
@@ -81,8 +81,8 @@ pub struct Args {
     #[command(flatten)]
     seed: SeedFlag,
     /// Print table, json or csv.
-    #[arg(long, value_enum, default_value_t = SurveyFormat::Table, hide_possible_values = true)]
-    format: SurveyFormat,
+    #[arg(long, value_enum, default_value_t = TableOrCsv::Table, hide_possible_values = true)]
+    format: TableOrCsv,
     /// Where the result goes.
     #[command(flatten)]
     pub out: OutFlag,
@@ -100,17 +100,6 @@ pub struct Args {
     cache: CacheFlags,
 }
 
-/// How a survey is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum SurveyFormat {
-    /// The policies, the best first, and by workload.
-    Table,
-    /// All rows of all policies.
-    Json,
-    /// A line for each row.
-    Csv,
-}
-
 impl Args {
     /// What it reads and writes.
     pub fn paths(&self) -> Paths<'_> {
@@ -126,6 +115,16 @@ const SETTLE_NS: u64 = 60_000_000;
 const TIME_NS: u64 = 100_000_000;
 /// The ends of the measured time with a budget, ns.
 const TIMES_NS: (u64, u64) = (20_000_000, 1_000_000_000);
+/// The longest measured time of a captured load without a budget, ns.
+const CAPTURED_MOST_NS: u64 = 1_000_000_000;
+
+/// Before measuring begins, and the measured time without a budget, ns. What a captured load does again and again was
+/// seen several times in the window that it was captured from, so that it is measured for as long.
+fn times(captured: Option<&Captured>) -> (u64, u64) {
+    captured.map_or((SETTLE_NS, TIME_NS), |captured| {
+        (super::whatif::SETTLE_NS, captured.window_ns.1.clamp(TIME_NS, CAPTURED_MOST_NS))
+    })
+}
 
 /// What is surveyed.
 struct Subject {
@@ -160,11 +159,11 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if found.lines() > 0 {
         let next = next(args, &subject, &matrix, &found, &verdicts);
         let text = match args.format {
-            SurveyFormat::Table => report::text(&found, &verdicts, &next),
-            SurveyFormat::Json => format!("{:#}\n", report::json(&found, &verdicts)),
-            SurveyFormat::Csv => matrix_csv(&found, &verdicts),
+            TableOrCsv::Table => report::text(&found, &verdicts, &next),
+            TableOrCsv::Json => format!("{:#}\n", report::json(&found, &verdicts)),
+            TableOrCsv::Csv => matrix_csv(&found, &verdicts),
         };
-        deliver(out.as_ref(), &text, args.format == SurveyFormat::Json)?;
+        deliver(out.as_ref(), &text, args.format == TableOrCsv::Json)?;
         if let Some(html) = html {
             html.write(wakelab_report::html::survey(&found, &verdicts, &command_line()))?;
         }
@@ -261,8 +260,9 @@ fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
     let given = |flag, value: &str| Given::by_flag(flag, value.to_owned());
     let names = [given("--machine", machine_name), given("--kernel", kernel.name)];
     let mut spec = MatrixSpec::of_sides("survey", names, &workloads, given("--base", &base.to_string()), variants)?;
-    spec.common.settle_ns = Given::by_default("settle", SETTLE_NS);
-    spec.common.time_ns = Given::by_default("time", TIME_NS);
+    let (settle_ns, time_ns) = times(captured.as_ref());
+    spec.common.settle_ns = Given::by_default("settle", settle_ns);
+    spec.common.time_ns = Given::by_default("time", time_ns);
     if let Some(repeat) = args.repeat.repeat {
         spec.common.repeats = Given::by_flag("--repeat", repeat);
     }
@@ -273,7 +273,7 @@ fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
     let mut matrix = spec.resolve_from(&catalogue)?;
     if let Some(budget) = args.budget {
         let all_ns = budget.as_secs_f64() / matrix.cpu_s_per_simulated_s() * 1e9;
-        let time_ns = (all_ns as u64).saturating_sub(SETTLE_NS).clamp(TIMES_NS.0, TIMES_NS.1);
+        let time_ns = (all_ns as u64).saturating_sub(settle_ns).clamp(TIMES_NS.0, TIMES_NS.1);
         // Whole milliseconds are easier to repeat by hand.
         matrix.experiments.iter_mut().for_each(|experiment| experiment.time_ns = time_ns / 1_000_000 * 1_000_000);
     }

@@ -24,7 +24,7 @@ pub struct TrustFlags {
     ///
     /// Compares again with every assumed constant varied within its range, and shows for each row whether its
     /// conclusion holds or what it depends on (not in CSV): latin-hypercube, all at once, or one-at-a-time.
-    /// docs/trust.md explains how.
+    /// `wakelab docs trust` explains how.
     #[arg(long, value_name = "METHOD", num_args = 0..=1, default_missing_value = "latin-hypercube",
           hide_possible_values = true, conflicts_with = "events")]
     sensitivity: Option<SensitivityMethod>,

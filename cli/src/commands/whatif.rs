@@ -127,7 +127,7 @@ const REPEATS: u32 = 3;
 /// Of how many wake-ups fidelity is taken, about: the events of that simulation are written to a temporary folder.
 const FIDELITY_WAKEUPS: u64 = 1_500_000;
 /// The time before measuring begins if it is not given, ns.
-const SETTLE_NS: u64 = 300_000_000;
+pub(super) const SETTLE_NS: u64 = 300_000_000;
 /// The shortest measured time of that simulation, ns.
 const SHORTEST_FIDELITY_NS: u64 = 50_000_000;
 

@@ -1,6 +1,7 @@
 //! `stats`, `replay` and `explain` on recordings and on simulated events.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -34,6 +35,60 @@ fn statistics_of_a_recording_are_those_of_its_decisions() {
     assert_eq!(run["wait_ns"], Value::Null, "a CSV recording has no switches");
     let by_cpu: u64 = run["cpu"].as_array().unwrap().iter().map(|cpu| cpu["wakeups"].as_u64().unwrap()).sum();
     assert_eq!(by_cpu, rows);
+}
+
+/// The lines of CSV, each with its cells by column.
+fn csv(output: &Output) -> Vec<BTreeMap<String, String>> {
+    assert_eq!(text(&output.stderr), "");
+    csv::Reader::from_reader(&output.stdout[..]).deserialize().map(|line| line.expect("CSV")).collect()
+}
+
+#[test]
+fn csv_has_the_numbers_of_json() {
+    let of = |args: &[&str], format: &str| wakelab(&recordings(), &[args, &["--format", format]].concat());
+    let cell = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+
+    let stats = ["stats", "6.12-C-hb.csv.gz", "--by", "cpu,comm"];
+    let (lines, run) = (csv(&of(&stats, "csv")), json(&of(&stats, "json"))["runs"][0].clone());
+    let parts = |by: &str| run[by].as_array().unwrap().clone();
+    assert_eq!(lines.len(), 1 + parts("cpu").len() + parts("comm").len());
+    for (line, counted) in lines.iter().zip([run.clone()].into_iter().chain(parts("cpu")).chain(parts("comm"))) {
+        assert_eq!(line["name"], counted["name"].as_str().unwrap_or(""));
+        for column in ["wakeups", "moved", "moved_of", "other_llc"] {
+            assert_eq!(line[column], cell(&counted[column]), "{column}: {line:?}");
+        }
+        for column in ["sis_search", "sis_scanned", "sis_failed"] {
+            assert_eq!(line[column], cell(&counted["search"][column]), "{column}: {line:?}");
+        }
+        assert_eq!(line["wait_p99_ns"], "", "a CSV recording has no switches");
+        for (reason, n) in counted["reasons"].as_object().unwrap() {
+            assert_eq!(line[&format!("reason_{reason}")], n.to_string(), "{reason}: {line:?}");
+        }
+    }
+
+    let explain = ["explain", "6.12-C-hb.csv.gz", "--limit", "20"];
+    let (lines, objects) = (csv(&of(&explain, "csv")), text(&of(&explain, "json").stdout));
+    let objects: Vec<Value> = objects.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((lines.len(), objects.len()), (20, 20));
+    for (line, object) in lines.iter().zip(&objects) {
+        for column in ["row", "line", "t_ns", "kernel", "flags", "reason", "cpu", "kernel_cpu", "target", "text"] {
+            assert_eq!(line[column], cell(&object[column]), "{column}: {line:?}");
+        }
+        let looks: Vec<String> =
+            object["looks"].as_array().unwrap().iter().map(|look| look["cpu"].to_string()).collect();
+        assert_eq!(line["looks"], looks.join(" "));
+    }
+    assert_eq!(csv(&of(&["explain", "6.12-C-hb.csv.gz", "--at", "0"], "csv")).len(), 1, "a header and a line");
+
+    let summary = ["explain", "6.12-C-hb.csv.gz", "--summary"];
+    let (lines, groups) = (csv(&of(&summary, "csv")), json(&of(&summary, "json"))["groups"].clone());
+    for (line, group) in lines.iter().zip(groups.as_array().unwrap()) {
+        assert_eq!((&line["flags"], &line["rows"]), (&cell(&group["flags"]), &cell(&group["rows"])));
+        for (reason, n) in group["reasons"].as_object().unwrap() {
+            assert_eq!(line[&format!("reason_{reason}")], n.to_string(), "{reason}: {line:?}");
+        }
+    }
+    assert!(!lines.is_empty());
 }
 
 #[test]

@@ -34,7 +34,8 @@ fn a_machine_is_measured_and_verified() {
     let (shown, _) = said(&wakelab(here, &["machine", "show", "mine.toml"]));
     assert!(shown.contains("\nMeasured 20"), "{shown}");
 
-    let args = ["verify", "--machine", "mine.toml", "--load", "timers,forks", "--time", "10ms", "--repeat", "1"];
+    // Long enough for a fork to end on a machine that does much else.
+    let args = ["verify", "--machine", "mine.toml", "--load", "timers,forks", "--time", "200ms", "--repeat", "1"];
     let verified = json(here, &[&args[..], &["--format", "json"]].concat());
     let rows = verified["rows"].as_array().expect("rows");
     assert!(rows.len() >= 4, "{verified:#}");

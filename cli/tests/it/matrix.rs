@@ -158,10 +158,10 @@ fn a_file_of_two_sides_written_with_lists_gives_the_same_bytes() {
 fn kernel_against_kernel_is_two_sides() {
     let here = folder();
     let flags = ["--machine", "test-8c", "--workload", "netperf:TCP_RR", "--load", "4"];
-    let sides = ["--base", "kernel=v6.1", "--with", "kernel=6.12,SIS_PROP"];
+    let sides = ["--base", "kernel=v6.1", "--with", "kernel=6.12.40,SIS_PROP"];
     let output = compare(here.path(), &[&flags[..], &sides].concat());
     let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said, "warning: kernel 6.12: the preset v6.12 stands for it\n");
+    assert_eq!(said, "warning: kernel 6.12.40: the preset v6.12 stands for it\n");
     for part in
         ["kernel    v6.1\n", "base      kernel=v6.1\n", "with      kernel=v6.12,SIS_PROP\n", "kernel v6.12 (base v6.1)"]
     {

@@ -200,6 +200,7 @@ fn pages_of_recordings_have_the_json_of_their_commands() {
     reasons(&page, "all", &stats["runs"][0]["reasons"]);
     same(page.rows("wakeups-table")[0].number("Wake-ups"), &stats["runs"][0]["wakeups"], "wake-ups");
     assert!(page.has("machine") && page.html.contains("measured on a running kernel"));
+    assert!(page.html.contains("Why there: in "), "the page begins with a sentence");
     assert_eq!(page.rows("by-cpu-1").len(), stats["runs"][0]["cpu"].as_array().expect("CPUs").len());
 
     let (page, conform) = run("conform.html", &["conform"]);
@@ -221,6 +222,10 @@ fn pages_of_recordings_have_the_json_of_their_commands() {
     let first = String::from_utf8(explained).expect("UTF-8");
     let first = value(first.lines().next().expect("a line").as_bytes());
     assert_eq!(page.html.matches("<article class=\"lines\">").count(), 3);
+    assert!(
+        page.html.contains("Why there: in ") && page.html.contains("% of 3 choices, "),
+        "it begins with a sentence"
+    );
     let text = first["text"].as_str().expect("a text").replace('/', "&#x2f;").replace('\'', "&#x27;");
     assert!(page.html.contains(&text), "{text}");
 

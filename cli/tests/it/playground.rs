@@ -81,15 +81,7 @@ fn numbers(stats: &Value, side: &Value) -> Vec<(String, Option<f64>, Option<f64>
             compare(format!("{of_run}.{name}"), &stats[of_run][name], value);
         }
     }
-    let others = [
-        "busy_ns_per_wakeup",
-        "cpu_ns_per_wakeup",
-        "migrations",
-        "idle_pct",
-        "rq_lock_pct",
-        "switches_involuntary",
-        "llc_util",
-    ];
+    let others = ["busy_ns_per_wakeup", "migrations", "idle_pct", "rq_lock_pct", "switches_involuntary", "llc_util"];
     for name in others {
         compare(name.to_owned(), &stats[name], &side[name]);
     }

@@ -35,6 +35,33 @@ fn searches_of_the_background_count_but_its_wakeups_do_not() {
     assert_eq!((search.sis_search, search.sis_domain_search, search.sis_scanned, search.sis_failed), (2, 2, 8, 1));
 }
 
+/// As rt-app logs them: slack is negative where the next period had begun.
+#[test]
+fn periods_have_slack_and_those_that_are_late_are_missed() {
+    let period = |time, task, slack_ns| (time, Event::Period { task, thread: task - 3, slack_ns });
+    let runs = |time, next| (time, Event::Switch { cpu: 0, prev: None, prev_sleeps: true, next: Some(next) });
+    let mut woken = wakeup(End::Fast);
+    if let Event::Wakeup { wakee, began, .. } = &mut woken {
+        (*wakee, *began) = (4, 140);
+    }
+    let all = [
+        period(99, 4, 1_000),
+        period(120, 4, 30),
+        period(130, 5, -20),
+        (145, woken),
+        runs(150, 4),
+        period(160, 4, -10),
+        period(200, 4, 1_000),
+    ];
+    let stats = measured(&all);
+    let [one, other] = &stats.threads[..] else { panic!("{:?}", stats.threads) };
+    assert_eq!((one.thread, one.periods, one.missed, one.slack_mean_ns, one.slack_min_ns), (1, 2, 1, 10.0, -10));
+    assert_eq!((one.wakeup_latency.n, one.wakeup_latency.max), (1, 10));
+    assert_eq!((other.thread, other.periods, other.missed, other.slack_min_ns), (2, 1, 1, -20));
+    assert_eq!((other.wakeup_latency.n, stats.metric("missed_periods")), (0, 200.0 / 3.0));
+    assert_eq!(stats.metric("slack_mean"), 0.0);
+}
+
 #[test]
 fn the_span_is_from_the_first_begin_to_the_end() {
     assert_eq!(measured(&[(150, done(10)), (160, done(45)), (199, done(50))]).span_ns, Some(200 - 115));

@@ -1,5 +1,6 @@
 //! CSV: the columns of published tables first, so that a result can be printed beside another.
 
+use crate::csv_cells::{number, number_or_none, text, written};
 use wakelab_study::compare::{CompareRow, Comparison, ExperimentInfo, MatrixComparison, Side};
 use wakelab_study::verdict::{JudgedRow, Verdict, by_comparison};
 
@@ -77,15 +78,6 @@ fn lines<'a>(comparison: &'a Comparison, verdict: &'a Verdict<'_>) -> impl Itera
     comparison.rows.iter().zip(&verdict.rows).map(move |(row, judged)| line(experiment, row, judged))
 }
 
-fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for line in lines {
-        writer.write_record(&line).expect("all lines are of one length, and memory takes them");
-    }
-    let bytes = writer.into_inner().expect("memory takes all");
-    String::from_utf8(bytes).expect("only text went in")
-}
-
 fn line(of: &ExperimentInfo, row: &CompareRow, judged: &JudgedRow) -> Vec<String> {
     let ends = row.ci95.map_or([None; 2], |ends| ends.map(Some));
     let mut line = [&row.benchmark, &row.case, &row.load, &row.metric].map(|name| text(name)).to_vec();
@@ -125,34 +117,4 @@ fn of_side(side: &Side) -> impl Iterator<Item = String> {
     ];
     let wakeups = [number(side.idle_pct)].into_iter().chain(wakeups.map(number_or_none));
     counts.chain(rates.map(number_or_none)).chain(wakeups).chain(power.map(number_or_none))
-}
-
-/// A text as no spreadsheet runs it: one that begins a formula, as a workload's name may, gets an apostrophe before it.
-fn text(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.len() > 1 && text.parse::<f64>().is_err();
-    if formula { format!("'{text}") } else { text.to_owned() }
-}
-
-/// All digits that tell the number from its neighbours.
-fn number(value: f64) -> String {
-    if value.is_finite() { value.to_string() } else { String::new() }
-}
-
-fn number_or_none(value: Option<f64>) -> String {
-    value.map_or_else(String::new, number)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::text;
-
-    #[test]
-    fn no_name_is_a_formula() {
-        assert_eq!(
-            ["=1+1", "@SUM(A1)", "+cmd|'/C calc'!A0", "-2+3", "\t=1"].map(text).map(|cell| cell.starts_with('\'')),
-            [true; 5]
-        );
-        let plain = ["netperf", "", "-", "-1.5", "+3", "a=b", "28 threads", "TCP_RR"];
-        assert_eq!(plain.map(text), plain);
-    }
 }

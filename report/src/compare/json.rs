@@ -109,7 +109,6 @@ fn side(side: &Side) -> Value {
         "wakeup_latency_ns": side.wakeup_latency_ns,
         "busy_ns_per_wakeup": side.busy_ns_per_wakeup,
         "latency_ns": {"p50": side.latency_p50_ns, "p99": side.latency_p99_ns},
-        "cpu_ns_per_wakeup": side.cpu_ns_per_wakeup,
         "migrations": side.migrations,
         "idle_pct": side.idle_pct,
         "rq_lock_pct": side.rq_lock_pct,
@@ -117,6 +116,9 @@ fn side(side: &Side) -> Value {
         "llc_util": side.llc_util,
         "states": states.collect::<Vec<_>>(),
     });
+    if !side.threads.is_empty() {
+        value["threads"] = json!(side.threads);
+    }
     if let Some(regret) = &side.regret {
         value["regret"] = json!(regret);
     }

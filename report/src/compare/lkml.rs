@@ -1,10 +1,11 @@
 //! The table of patch letters, as schedtests prints it.
 
 use super::matrix::{Group, Line, groups, kernel, key, machine, matrix_verdict_text};
-use super::{differences, verdict_text};
-use crate::numbers::{fixed, signed, switches};
+use super::{differences, matrix_interval, verdict_text};
+use crate::numbers::{amount, fixed, signed, switches};
+use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
-use wakelab_study::compare::{CompareRow, Comparison, MatrixComparison, Side};
+use wakelab_study::compare::{CompareRow, Comparison, MatrixComparison, PowerDifference};
 use wakelab_study::verdict::Verdict;
 
 /// The widths of the columns. What no longer fits widens its column in every line.
@@ -56,7 +57,7 @@ pub fn lkml(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
         );
         text += &header(&widths);
         rows.iter().for_each(|row| text += &line(&widths, row));
-        power(&widths, rows, &mut text);
+        power(rows, &mut text);
     }
     if comparison.rows.is_empty() {
         text += "simulated: no row is complete\n";
@@ -139,19 +140,28 @@ fn matrix_lines(found: &MatrixComparison, group: &Group<'_>, lines: &[Line<'_>])
     text
 }
 
-/// Mean power of both sides beside the performance, where it is known; schedtests has no such lines.
-fn power(w: &Widths, rows: &[CompareRow], text: &mut String) {
-    let mw = |side: &Side| side.power.as_ref().and_then(|power| power.total_mw);
-    let known: Vec<_> = rows.iter().filter_map(|row| Some((row, mw(&row.base)?, mw(&row.with)?))).collect();
-    if known.is_empty() {
-        return;
+/// Power and energy below the performance, where they are known; schedtests has no such lines. As there, positive is
+/// better, which is less.
+fn power(rows: &[CompareRow], text: &mut String) {
+    let columns = ["case", "load", "of", "base", "with", "compare%", "95% interval"];
+    let mut table = new_table(&columns, 3);
+    let mut any = false;
+    for row in rows {
+        for found in PowerDifference::of(row) {
+            any = true;
+            table.add_row([
+                row.case.clone(),
+                row.load.clone(),
+                format!("{}, {}", found.quantity, found.unit),
+                amount(found.base),
+                amount(found.with),
+                signed(found.compare_pct, 2),
+                matrix_interval(found.ci95),
+            ]);
+        }
     }
-    let (case, load) = (w.case, w.load);
-    let _ = writeln!(text, "{:case$}  {:load$}  {:>12}  {:>12}  {:>8}", "power", "", "base mW", "with mW", "change%");
-    for (row, base, with) in known {
-        let change = signed(100.0 * (with / base - 1.0), 2);
-        let (base, with) = (fixed(base, 1), fixed(with, 1));
-        let _ = writeln!(text, "{:case$}  {:load$}  {base:>12}  {with:>12}  {change:>8}", row.case, row.load);
+    if any {
+        let _ = write!(text, "\npower and energy of {}, less is better\n{}", rows[0].benchmark, table_text(&table));
     }
 }
 

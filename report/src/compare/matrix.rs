@@ -1,14 +1,17 @@
 //! The tables of a matrix: a line for each load, a column for each variant.
 
 use super::differences::wrapped;
+use super::table::WATTS;
 use super::verdict::conclusion;
 use crate::VERSION;
-use crate::numbers::{NONE, count, duration, signed, spread, switches};
+use crate::numbers::{NONE, amount, count, duration, signed, spread, switches};
 use crate::reproduce::to_make;
 use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
 use textwrap::Options;
-use wakelab_study::compare::{Better, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, MatrixPlan};
+use wakelab_study::compare::{
+    Better, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, MatrixPlan, PowerDifference,
+};
 use wakelab_study::statistics::GeometricMean;
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
@@ -202,7 +205,8 @@ fn places(found: &MatrixComparison) -> Vec<Place> {
 /// A variant's row: the mark of its verdict with compare%, and the interval.
 fn cells(row: &CompareRow, judged: &JudgedRow) -> [String; 2] {
     let mark = match judged.verdict {
-        RowVerdict::Worse | RowVerdict::Better | RowVerdict::Identical => format!("{} ", judged.verdict.name()),
+        RowVerdict::Identical => return [judged.verdict.name().to_owned(), String::new()],
+        RowVerdict::Worse | RowVerdict::Better => format!("{} ", judged.verdict.name()),
         RowVerdict::Same | RowVerdict::Untested => String::new(),
     };
     [format!("{mark}{}", signed(row.compare_pct, 2)), interval(row.ci95)]
@@ -254,12 +258,58 @@ fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
     let [benchmark, case, metric] = &group.key;
     let title = format!("{benchmark} {case} {metric}, {}, {good}; %, positive is better", first.unit);
     let mut text = format!("\n{title}\n\n{}", table_text(&table));
-    if let Some(test) = group.lines.iter().find_map(|line| line.first().test) {
-        let _ = writeln!(text, "Intervals are of {test}; a row without a word is not shown to differ.");
-    } else {
+    let all = || group.lines.iter().flat_map(|line| line.rows.iter().map(|(row, _)| row));
+    if let Some(test) = all().find_map(|row| row.test) {
+        let _ = writeln!(
+            text,
+            "Intervals are those of {test}, each row by itself; better and worse are corrected for all rows of the \
+             matrix.\nA row without a word is not shown to differ."
+        );
+    } else if first.base.n == 1 {
         text += "One repeat: no interval and no verdict. --repeat 3 or more gives them.\n";
     }
-    text
+    text + &power(found, group)
+}
+
+/// Power and energy of a group, a line for each quantity of each line; nothing where power is not described.
+fn power(found: &MatrixComparison, group: &Group<'_>) -> String {
+    let places = places(found);
+    let columns: Vec<&str> = places.iter().map(|(name, _)| *name).chain(["load", "of", "base"]).collect();
+    let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "95% interval"]);
+    let columns: Vec<&str> = columns.into_iter().chain(of_variants).collect();
+    let mut table = new_table(&columns, places.len() + 2);
+    let mut any = false;
+    for line in &group.lines {
+        let of_variants: Vec<Vec<PowerDifference>> =
+            line.rows.iter().map(|(row, _)| PowerDifference::of(row)).collect();
+        let mut quantities: Vec<&PowerDifference> = Vec::new();
+        for one in of_variants.iter().flatten() {
+            if quantities.iter().all(|known| known.quantity != one.quantity) {
+                quantities.push(one);
+            }
+        }
+        for &first in &quantities {
+            any = true;
+            let mut cells: Vec<String> = places.iter().map(|(_, of)| of(line.of).clone()).collect();
+            cells.push(line.first().load.clone());
+            cells.extend([format!("{}, {}", first.quantity, first.unit), amount(first.base)]);
+            for of_variant in &of_variants {
+                let same = of_variant.iter().find(|one| one.quantity == first.quantity);
+                cells.extend(
+                    same.map_or([NONE; 2].map(str::to_owned), |one| [signed(one.compare_pct, 2), interval(one.ci95)]),
+                );
+            }
+            table.add_row(cells);
+        }
+    }
+    if !any {
+        return String::new();
+    }
+    let [benchmark, case, _] = &group.key;
+    format!(
+        "\n{benchmark} {case}, power of the machine and energy of what was done; %, positive is less\n\n{}{WATTS}",
+        table_text(&table)
+    )
 }
 
 /// The means over workloads: by machine and kernel where there are several, and of all rows.

@@ -50,13 +50,14 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
     }
     if verdict.tested() == 0 {
         let differ: Vec<&JudgedRow> = verdict.rows_that_are(RowVerdict::Untested).collect();
+        let named = named(verdict, &differ);
+        let found = match all {
+            1 => format!("differ{named}"),
+            _ => format!("differ in {} of {}{named}, {} identical", differ.len(), rows(all), none_or(identical)),
+        };
         return format!(
-            "none, as one run a side cannot tell a difference from chance: {with} and {base} differ in {} of {}{}, {} \
-             identical{interrupted}; --repeat 3 gives a verdict",
-            differ.len(),
-            rows(all),
-            named(verdict, &differ),
-            none_or(identical),
+            "none, as one run a side cannot tell a difference from chance: {with} and {base} {found}{interrupted}; \
+             --repeat 3 gives a verdict"
         );
     }
     let of = |which| -> Vec<&JudgedRow> { verdict.rows_that_are(which).collect() };
@@ -64,14 +65,24 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
     let mut text = if better.is_empty() && worse.is_empty() {
         format!("no difference between {base} and {with} is shown in {}", rows(all))
     } else {
-        format!(
-            "{with} is better than {base} in {} of {}{}, worse in {}{}",
-            none_or(better.len()),
-            rows(all),
-            named(verdict, &better),
-            none_or(worse.len()),
-            named(verdict, &worse),
-        )
+        // What is found comes first.
+        let mut ways = [("better", &better), ("worse", &worse)];
+        if better.is_empty() {
+            ways.reverse();
+        }
+        let [(one, found), (other, less)] = ways;
+        if all == 1 {
+            format!("{with} is {one} than {base}{}", named(verdict, found))
+        } else {
+            format!(
+                "{with} is {one} than {base} in {} of {}{}, {other} in {}{}",
+                found.len(),
+                rows(all),
+                named(verdict, found),
+                none_or(less.len()),
+                named(verdict, less),
+            )
+        }
     };
     if identical > 0 {
         text += &format!(", {identical} identical");
@@ -201,6 +212,7 @@ fn constants(verdict: &Verdict<'_>) -> Option<String> {
 pub(super) fn json(verdict: &Verdict<'_>) -> Value {
     json!({
         "text": conclusion(verdict),
+        "lines": lines(verdict),
         "better": verdict.count(RowVerdict::Better),
         "worse": verdict.count(RowVerdict::Worse),
         "identical": verdict.count(RowVerdict::Identical),

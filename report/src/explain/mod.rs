@@ -2,6 +2,7 @@
 
 mod steps;
 
+use crate::csv_cells::{names, text as cell, whole_or_none, written};
 use crate::numbers::{cpu_runs, thousands};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -182,6 +183,81 @@ pub fn json(explained: &Explained<'_>) -> Value {
         "wait_ns": explained.wait_ns,
         "text": sentence(explained),
     })
+}
+
+/// The columns of [`csv_line`].
+const COLUMNS: [&str; 28] = [
+    "kind",
+    "file",
+    "line",
+    "row",
+    "t_ns",
+    "kernel",
+    "load",
+    "variant",
+    "flags",
+    "stable",
+    "waker_cpu",
+    "waker_pid",
+    "waker_comm",
+    "wakee_pid",
+    "wakee_comm",
+    "prev_cpu",
+    "affinity",
+    "target",
+    "reason",
+    "cpu",
+    "kernel_cpu",
+    "looks",
+    "also_idle",
+    "sis_scanned",
+    "sis_failed",
+    "clears_has_idle_cores",
+    "wait_ns",
+    "text",
+];
+
+/// The line before those of the rows.
+pub fn csv_header() -> String {
+    written([names(&COLUMNS)])
+}
+
+/// The line of one row: what [`json`] has, with the CPUs that were looked at and those that were idle besides as lists
+/// with blanks.
+pub fn csv_line(explained: &Explained<'_>) -> String {
+    let Explained { file, row, topo, steps, decision, wait_ns, .. } = explained;
+    let list = |cpus: Vec<u32>| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+    let looked = |event: &Event| if let Event::Probe(probe) = event { Some(probe.cpu) } else { None };
+    written([vec![
+        if row.simulated { "simulated" } else { "recorded" }.to_owned(),
+        cell(&file.display().to_string()),
+        row.line.to_string(),
+        row.seq.to_string(),
+        row.t_ns.to_string(),
+        topo.preset.name.to_owned(),
+        cell(&row.load),
+        cell(&row.variant),
+        flags_name(row.wake_flags).to_owned(),
+        row.stable.to_string(),
+        row.waker.cpu.to_string(),
+        row.waker.pid.to_string(),
+        cell(&row.waker.comm),
+        row.wakee.pid.to_string(),
+        cell(&row.wakee.comm),
+        row.wakee.prev_cpu.to_string(),
+        row.wakee.affinity.to_string(),
+        decision.target.to_string(),
+        decision.reason.name().to_owned(),
+        decision.cpu.to_string(),
+        row.chosen_cpu.to_string(),
+        list(steps.iter().filter_map(looked).collect()),
+        list(other_idle_cpus(row, decision.cpu).collect()),
+        decision.count.scanned.to_string(),
+        decision.count.failed.to_string(),
+        decision.effects.clear_idle_cores.is_some().to_string(),
+        whole_or_none(*wait_ns),
+        cell(&sentence(explained)),
+    ]])
 }
 
 fn look(event: &Event) -> Option<Value> {

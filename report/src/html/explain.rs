@@ -1,7 +1,7 @@
 //! Pages of explanations: of single wake-ups, and of how often each reason decides.
 
 use super::Read;
-use super::wakeups::{all_reasons, reasons, row_name, told};
+use super::wakeups::{all_reasons, reasons, row_name, told, why_there};
 use super::{TEXT, n, table, text};
 use crate::numbers::{count, thousands};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,8 +79,8 @@ impl Explanations {
     pub fn page(self, read: &Read<'_>) -> Result<String, Error> {
         let all = count(self.all, "wake-up");
         let lead = match self.told.len() as u64 {
-            shown if shown < self.all => format!("The first {shown} of {all} are shown."),
-            _ => String::new(),
+            shown if shown < self.all => format!("{} The first {shown} of {all} are shown.", why_there(&self.reasons)),
+            _ => why_there(&self.reasons),
         };
         let mut page = read.page(format!("{all} explained"), lead, self.kinds);
         let met = all_reasons(std::iter::once(&self.reasons));
@@ -100,7 +100,11 @@ impl Explanations {
 /// Where there is more than a page takes.
 pub fn summary(summary: &Summary, read: &Read<'_>) -> Result<String, Error> {
     let who = summary.kinds.who();
-    let mut page = read.page(format!("Reasons of the decisions of {who}"), String::new(), summary.kinds);
+    let mut all: BTreeMap<Reason, u64> = BTreeMap::new();
+    for (&reason, rows) in summary.groups.values().flatten() {
+        *all.entry(reason).or_default() += rows;
+    }
+    let mut page = read.page(format!("Reasons of the decisions of {who}"), why_there(&all), summary.kinds);
     let met = all_reasons(summary.groups.values());
     // By kernel and load; the kinds of wake-ups are in the table.
     let mut by_load: BTreeMap<(&str, &str), BTreeMap<Reason, u64>> = BTreeMap::new();

@@ -1,9 +1,9 @@
 //! The page of statistics.
 
 use super::over_time::{SideOverTime, add_charts, migrations};
-use super::wakeups::{all_reasons, explained, latency, reasons, row_name};
+use super::wakeups::{all_reasons, explained, latency, reasons, row_name, why_there};
 use super::{Read, TEXT, n, names, opt, share, table, text};
-use crate::numbers::thousands;
+use crate::numbers::{count, fixed, thousands};
 use crate::stats::{by_title, notes, sorted};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_measure::SearchStats;
@@ -30,10 +30,14 @@ pub fn stats(stats: &Stats, chosen: &[ExplainedWakeup], top: usize, read: &Read<
         _ => format!("Statistics of {} recordings or runs", stats.values().map(|tally| tally.runs).sum::<u64>()),
     };
     let mut page = read.page(title, String::new(), kinds);
+    let named = named(stats);
+    if stats.len() <= limits::SIDES {
+        page.verdict =
+            named.iter().zip(stats.values()).filter_map(|((side, _), tally)| sentence(side, tally)).collect();
+    }
     page.run.workload = workload;
     page.run.kernel = names(stats.keys().map(|run| run.kernel.as_str()));
     page.run.machine = names(stats.keys().map(|run| run.machine.as_str()));
-    let named = named(stats);
     sides(&mut page, stats, &named);
     let met = all_reasons(stats.values().map(|tally| &tally.all.reasons));
     for ((side, load), tally) in named.iter().zip(stats.values()) {
@@ -64,6 +68,23 @@ pub fn stats(stats: &Stats, chosen: &[ExplainedWakeup], top: usize, read: &Read<
     page.sections.extend(part_sections(stats, &named, top));
     page.notes.extend(notes(stats).lines().filter(|line| !line.is_empty()).map(str::to_owned));
     render(&page)
+}
+
+/// How long the wakees of a run waited, and why they were put where they were; `None` if neither is known.
+fn sentence(side: &str, tally: &RunTally) -> Option<String> {
+    let waits = tally.all.waits.latency();
+    let us = |ns: u64| fixed(ns as f64 / 1e3, 1);
+    let waited = (tally.has_waits && waits.n > 0).then(|| {
+        format!("half of {} ran within {} us, 99% within {} us", count(waits.n, "wakee"), us(waits.p50), us(waits.p99))
+    });
+    let why = why_there(&tally.all.reasons);
+    let of = if side == "all" { String::new() } else { format!("{side}: ") };
+    match (waited, why.is_empty()) {
+        (None, true) => None,
+        (None, false) => Some(format!("{of}{why}")),
+        (Some(waited), true) => Some(format!("{of}{waited}.")),
+        (Some(waited), false) => Some(format!("{of}{waited}. {why}")),
+    }
 }
 
 /// Of each run the side and the load that it is shown as. A few runs are sides; of more, what has few values is.

@@ -2,7 +2,7 @@
 
 use super::machine::recorded;
 use crate::explain::{reason_meaning, story};
-use crate::numbers::thousands;
+use crate::numbers::{count, share, thousands};
 use std::collections::BTreeMap;
 use wakelab_page::{Explained, Latency, Looked, Percentile, Place, ReasonCount, Reasons};
 use wakelab_sched::select::{Event, Reason};
@@ -45,6 +45,23 @@ pub(super) fn reasons(
     let (side, case, load) = (side.to_owned(), case.clone(), load.clone());
     let counted = Reasons { side, case, load, counts: all.iter().map(count).collect() };
     (!counts.is_empty()).then_some(counted)
+}
+
+/// So many reasons are in a page's first sentence.
+const FOREMOST: usize = 3;
+
+/// The reasons that decided most often, as a sentence; empty if none is known.
+pub(super) fn why_there(counts: &BTreeMap<Reason, u64>) -> String {
+    let all = counts.values().sum();
+    let mut most: Vec<(Reason, u64)> = counts.iter().map(|(&reason, &n)| (reason, n)).filter(|(_, n)| *n > 0).collect();
+    // A stable sort: reasons that decided as often stay in the order in which the code comes to them.
+    most.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
+    let one = |(at, (reason, n)): (usize, (Reason, u64))| {
+        let of = if at == 0 { format!(" of {}", count(all, "choice")) } else { String::new() };
+        format!("in {}%{of}, {} ({})", share(n, all), reason_meaning(reason), reason.name())
+    };
+    let told: Vec<String> = most.into_iter().take(FOREMOST).enumerate().map(one).collect();
+    if told.is_empty() { String::new() } else { format!("Why there: {}.", told.join("; ")) }
 }
 
 /// The reasons that are among these, in the order in which the code can come to them.

@@ -3,9 +3,10 @@
 use super::{Case, Experiment, PowerSummary, RegretSummary, SearchSummary, Until, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wakelab_machine::Machine;
-use wakelab_measure::{Latency, RunStats};
+use wakelab_measure::{Latency, RunStats, ThreadPeriods};
 use wakelab_workload::Workload;
 
 /// The origin of the numbers.
@@ -178,6 +179,8 @@ pub struct Side {
     /// The utilisation of the LLCs as periodic balancing saw it, 0 to 1; mean over repeats. `None` if there was no
     /// balancing.
     pub llc_util: Option<f64>,
+    /// The threads that wait for periodic timers; empty if there is none.
+    pub threads: Vec<ThreadSummary>,
     /// What perfect knowledge would have changed; `None` if it was not asked for.
     pub regret: Option<RegretSummary>,
     /// Frequencies, idle states and energy; `None` if no governor was active.
@@ -200,11 +203,55 @@ pub struct WakeupLatency {
 }
 
 impl WakeupLatency {
-    fn of(runs: &[RunStats]) -> Option<Self> {
-        let woken: Vec<&Latency> = runs.iter().map(|run| &run.wakeup_latency).filter(|one| one.n > 0).collect();
+    /// Of one latency a run.
+    fn of<'a>(runs: impl Iterator<Item = &'a Latency>) -> Option<Self> {
+        let woken: Vec<&Latency> = runs.filter(|one| one.n > 0).collect();
         let over = |of: fn(&Latency) -> u64| mean(&woken.iter().map(|one| of(one) as f64).collect::<Vec<_>>());
         let max = woken.iter().map(|one| one.max).max()?;
         Some(WakeupLatency { p50: over(|l| l.p50), p95: over(|l| l.p95), p99: over(|l| l.p99), max: max as f64 })
+    }
+}
+
+/// A thread that waits for a periodic timer, mean over repeats.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThreadSummary {
+    /// Its name.
+    pub name: String,
+    /// The periods of all repeats whose work was done.
+    pub periods: u64,
+    /// Those of them whose work was done after the next period had begun, %.
+    pub missed_pct: f64,
+    /// The mean time between the end of the work and the begin of the next period, ns; negative if that was missed.
+    pub slack_mean_ns: f64,
+    /// The least of all repeats, ns.
+    pub slack_min_ns: i64,
+    /// From the begin of its wake-ups to the switch to it, ns; `None` if it was not woken.
+    pub wakeup_latency_ns: Option<WakeupLatency>,
+}
+
+impl ThreadSummary {
+    /// Of each thread that had a period in a run, in the order of the tasks.
+    fn of(workload: &Workload, runs: &[RunStats]) -> Vec<Self> {
+        let mut by_thread: BTreeMap<u32, Vec<&ThreadPeriods>> = BTreeMap::new();
+        for thread in runs.iter().flat_map(|run| &run.threads) {
+            by_thread.entry(thread.thread).or_default().push(thread);
+        }
+        let summary = |(thread, all): (u32, Vec<&ThreadPeriods>)| {
+            let periods: u64 = all.iter().map(|thread| thread.periods).sum();
+            let missed: u64 = all.iter().map(|thread| thread.missed).sum();
+            // Threads that the workload's tasks fork have no name of their own.
+            let task = workload.tasks.get(thread as usize);
+            let name = task.map_or_else(|| format!("forked {thread}"), |task| task.name.clone());
+            ThreadSummary {
+                name,
+                periods,
+                missed_pct: 100.0 * missed as f64 / periods as f64,
+                slack_mean_ns: mean(&all.iter().map(|thread| thread.slack_mean_ns).collect::<Vec<_>>()),
+                slack_min_ns: all.iter().map(|thread| thread.slack_min_ns).min().unwrap_or(0),
+                wakeup_latency_ns: WakeupLatency::of(all.iter().map(|thread| &thread.wakeup_latency)),
+            }
+        };
+        by_thread.into_iter().map(summary).collect()
     }
 }
 
@@ -284,7 +331,7 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         std_pct: std_pct(&values),
         n: values.len(),
         search: SearchSummary::of(&runs),
-        wakeup_latency_ns: WakeupLatency::of(&runs),
+        wakeup_latency_ns: WakeupLatency::of(runs.iter().map(|run| &run.wakeup_latency)),
         busy_ns_per_wakeup: (!busy.is_empty()).then(|| mean(&busy)),
         latency_p50_ns: over_runs(|run| run.latency.p50 as f64),
         latency_p99_ns: over_runs(|run| run.latency.p99 as f64),
@@ -294,6 +341,7 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         rq_lock_pct: over_runs(|run| run.rq_lock_pct),
         switches_involuntary: over_runs(|run| run.switches_involuntary as f64),
         llc_util: (!utils.is_empty()).then(|| mean(&utils)),
+        threads: ThreadSummary::of(workload, &runs),
         regret: RegretSummary::of(&runs),
         power: PowerSummary::of(&runs),
         values,

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
+use wakelab_pm::governor::governor;
 use wakelab_sched::energy::NoEas;
 use wakelab_sim::{FLIPS_GONE_NS, Mechanisms, SimError};
 
@@ -141,7 +142,14 @@ impl Spec {
         warnings: &mut Vec<String>,
     ) -> Result<Variant, SpecError> {
         let hint = |kernel: &Preset| format!("wakelab kernel show {} lists its features", kernel.name);
-        let text = SideText::parse(&given.value).map_err(|what| given.error(what).with_hint(hint(kernel)))?;
+        let text = SideText::parse(&given.value).map_err(|what| {
+            let governor = given.value.split(',').map(str::trim).find(|word| governor(word).is_ok());
+            let hint = governor.map_or_else(
+                || hint(kernel),
+                |word| format!("a side names its governor as governor={word}; `wakelab docs pm` lists such options"),
+            );
+            given.error(what).with_hint(hint)
+        })?;
         let own = text.kernel.as_ref().map(|name| {
             let own = Preset::get(name).map_err(|e| given.error(e.to_string()))?;
             wakelab_sim::check(machine, own).map_err(|e| self.not_simulated(machine, given, e))?;
@@ -153,7 +161,7 @@ impl Spec {
         let kernel = own.unwrap_or(kernel);
         let mut side = Variant::on(machine, kernel, &text.switches).map_err(|e| {
             let hint = match e {
-                VariantError::Power(_) => "docs/pm.md lists what a side asks of power management".to_owned(),
+                VariantError::Power(_) => "`wakelab docs pm` lists what a side asks of power management".to_owned(),
                 _ => hint(kernel),
             };
             given.error(e.to_string()).with_hint(hint)
@@ -231,7 +239,7 @@ impl Spec {
 
 /// The next step after an error about a published table.
 const TABLES: &str =
-    "docs/compare.md says which columns a published table has; its path begins at the experiment's folder";
+    "`wakelab docs compare` says which columns a published table has; its path begins at the experiment's folder";
 
 fn told<T>(given: &Given<T>, wrong: &LookupError) -> SpecError {
     let error = given.error(&wrong.what);

@@ -125,6 +125,13 @@ fn flags_are_named_in_place_of_lines() {
 }
 
 #[test]
+fn a_governor_by_its_name_alone_is_told_how_it_is_named() {
+    let spec = Spec::of_flags("m", "v6.1", "w", Some("1"), "", "schedutil").unwrap();
+    let error = spec.resolve_from(&Test).unwrap_err().to_string();
+    assert!(error.contains("unknown feature schedutil") && error.contains("governor=schedutil"), "{error}");
+}
+
+#[test]
 fn a_version_takes_the_preset_that_stands_for_it_and_says_so() {
     for (kernel, said) in [("v6.12", None), ("6.12.40", Some("kernel 6.12.40: the preset v6.12 stands for it"))] {
         let spec = Spec::of_flags("m", kernel, "w", Some("3"), "SIS_PROP", "SIS_UTIL").unwrap();

@@ -86,7 +86,9 @@ fn one_value_has_no_spread_no_interval_and_no_test() {
 fn equal_values_have_no_spread() {
     assert_eq!((mean(&[0.1; 3]), std_pct(&[0.1; 3])), (0.1, 0.0));
     let same = difference(&[0.1; 3], &[0.1; 3], Better::Higher);
-    assert_eq!((same.compare_pct, same.ci95, same.p_value), (0.0, Some([0.0, 0.0]), Some(1.0)));
+    assert_eq!((same.compare_pct, same.ci95, same.p_value), (0.0, None, None), "identical: nothing to test");
+    let fewer = difference(&[0.1; 2], &[0.1; 3], Better::Higher);
+    assert_eq!((fewer.compare_pct, fewer.ci95, fewer.p_value), (0.0, Some([0.0, 0.0]), Some(1.0)));
     let other = difference(&[2.0; 3], &[3.0; 3], Better::Lower);
     assert_eq!((other.compare_pct, other.ci95, other.p_value), (-50.0, Some([-50.0, -50.0]), Some(0.0)));
 }
@@ -100,6 +102,22 @@ fn one_side_without_spread_is_tested_against_the_other() {
     close(low, 11.0 - half);
     close(high, 11.0 + half);
     assert!(found.p_value.unwrap() < 0.05);
+}
+
+/// With every seed a side has the other's value: that the seeds differ says nothing of the difference.
+#[test]
+fn identical_sides_have_no_interval_and_add_nothing_to_that_of_a_mean() {
+    let base = [100.0, 120.0, 140.0];
+    let found = difference(&base, &base, Better::Higher);
+    assert_eq!((found.compare_pct, found.ci95, found.p_value), (0.0, None, None));
+    let only = geometric_mean([(&base[..], &base[..], Better::Higher)]).unwrap();
+    assert_eq!((only.pct, only.ci95), (0.0, Some([0.0, 0.0])));
+    let (a, b) = ([99.0, 100.0, 101.0], [198.0, 200.0, 202.0]);
+    let rows = [(&base[..], &base[..], Better::Higher), (&a[..], &b[..], Better::Higher)];
+    let [low, high] = geometric_mean(rows).unwrap().ci95.unwrap();
+    let half_of_one = (high / 100.0 + 1.0).ln() - (low / 100.0 + 1.0).ln();
+    let alone = geometric_mean([rows[1]]).unwrap().ci95.unwrap().map(|pct| (pct / 100.0 + 1.0).ln());
+    close(half_of_one, (alone[1] - alone[0]) / 2.0);
 }
 
 /// Two rows, of which one doubles and one halves, and a metric of which less is better.

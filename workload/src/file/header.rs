@@ -1,7 +1,7 @@
 //! `[workload]`: what a file measures.
 
 use super::{PER_INSTANCE, short};
-use crate::metric::{METRICS, TIME, refuse, unit_of_less};
+use crate::metric::{METRICS, SLACK_MEAN, TIME, refuse, unit_of_less};
 use wakelab_input::{InputError, Table};
 
 /// The keys that it may hold.
@@ -42,6 +42,11 @@ pub(super) fn read(root: &Table<'_>) -> Result<Header, InputError> {
             let what = format!("less {of} is better; expected \"lower\", found \"higher\"");
             return Err(table.wrong("better", what));
         }
+    }
+    if metric == SLACK_MEAN && (unit != "us" || !higher_is_better) {
+        let what =
+            format!("slack is in microseconds, and more is better; expected \"us\" and \"higher\", found {unit:?}");
+        return Err(table.wrong("unit", what));
     }
     Ok(Header {
         benchmark: short(&table, "benchmark", "text in quotes")?.to_owned(),

@@ -15,7 +15,7 @@ mod workgen;
 use crate::error::{About, WorkloadError};
 use crate::file::is_numbered;
 use crate::validate::{NR_CPUS_MAX, TASKS_MAX};
-use crate::{Channel, Program, Task, Workload};
+use crate::{Call, Channel, Op, Program, SLACK_MEAN, Task, Workload};
 use json::{Cx, Object, Place};
 use policy::Policy;
 use program::{Resource, Resources, Shared, of_start};
@@ -145,14 +145,19 @@ impl RtApp {
                 }));
             }
         }
+        let waits_for_timer = |op: &Op| matches!(op, Op::Call(Call::Timer { .. }));
+        let periodic = self.programs.iter().any(|program| program.ops.iter().any(waits_for_timer));
+        // What rt-app is run for, where its threads have periods: how far from missing them they are. Loops are then as
+        // many as there are periods, whatever the scheduler does.
+        let (metric, unit) = if periodic { (SLACK_MEAN, "us") } else { ("throughput", "loops/s") };
         let each = tasks.len() / copies.max(1) as usize;
         let threads = if each == 1 { "1 thread".to_owned() } else { format!("{each} threads") };
         Workload {
             benchmark: "rt-app".to_owned(),
             case: self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
             load: if copies == 1 { threads } else { format!("{copies} x {threads}") },
-            metric: "throughput".to_owned(),
-            unit: "loops/s".to_owned(),
+            metric: metric.to_owned(),
+            unit: unit.to_owned(),
             higher_is_better: true,
             programs: self.programs.clone(),
             channels,

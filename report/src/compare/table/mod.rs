@@ -3,11 +3,16 @@
 mod power;
 mod search;
 
-use super::differences;
+pub(super) use power::WATTS;
+
+use super::{differences, matrix_interval};
 use crate::VERSION;
-use crate::numbers::{NONE, amount, count, duration, fixed, fixed_or_none, p_value, signed, spread, switches};
+use crate::numbers::{
+    NONE, amount, count, duration, fixed, fixed_or_none, p_value, signed, spread, switches, thousands,
+};
 use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
+use wakelab_input::printable;
 use wakelab_measure::{RunStats, State};
 use wakelab_study::compare::{Better, CompareRow, Comparison, ExperimentInfo, PublishedRow, Side};
 use wakelab_workload::TIME;
@@ -20,15 +25,35 @@ pub fn table(comparison: &Comparison) -> String {
         text += &results(rows);
     }
     if !comparison.rows.is_empty() {
-        let _ = write!(text, "\nSearches, all repeats together\n\n{}", search::counters(&comparison.rows));
-        let _ = write!(text, "\nRates of the searches, %\n\n{}", search::rates(&comparison.rows));
-        text += &wakeup_latencies(&comparison.rows);
-        let _ = write!(text, "\nTimes and balance, mean over repeats\n\n{}", times(&comparison.rows));
-        let _ = write!(text, "\nChanges of state, ms from the start of the run\n\n{}", states_text(comparison));
-        text += &power::power(&comparison.rows);
-        text += &search::regret(&comparison.rows);
+        let rows = &of_runs(&comparison.rows);
+        let _ = write!(text, "\nSearches, all repeats together\n\n{}", search::counters(rows));
+        let _ = write!(text, "\nRates of the searches, %\n\n{}", search::rates(rows));
+        text += &wakeup_latencies(rows);
+        text += &periods(rows);
+        let _ = write!(text, "\nTimes and balance, mean over repeats\n\n{}", times(rows));
+        let settle_ns = comparison.experiment.settle_ns;
+        let _ = write!(text, "\nChanges of state, ms from the start of the run\n\n{}", states_text(rows, settle_ns));
+        text += &power::power(rows);
+        text += &search::regret(rows);
     }
     text + &footer(comparison)
+}
+
+/// The rows with what is of a run and not of its metric, each run once: jankbench's frames are one run, of which its
+/// metrics are a row each. The case of such a row has the names of all.
+fn of_runs(rows: &[CompareRow]) -> Vec<CompareRow> {
+    let mut all: Vec<CompareRow> = Vec::new();
+    for row in rows {
+        let same_runs = |other: &&mut CompareRow| {
+            (&other.benchmark, &other.load) == (&row.benchmark, &row.load)
+                && (&other.base.runs, &other.with.runs) == (&row.base.runs, &row.with.runs)
+        };
+        match all.iter_mut().find(same_runs) {
+            Some(other) => other.case = format!("{}, {}", other.case, row.case),
+            None => all.push(row.clone()),
+        }
+    }
+    all
 }
 
 fn header(comparison: &Comparison) -> String {
@@ -123,14 +148,13 @@ fn results(rows: &[CompareRow]) -> String {
     }
     let mut results = new_table(&columns, 2);
     for row in rows {
-        let interval = row.ci95.map(|[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2)));
         let mut line = vec![
             row.case.clone(),
             row.load.clone(),
             spread(row.base.mean, row.base.std_pct, row.base.n),
             spread(row.with.mean, row.with.std_pct, row.with.n),
             signed(row.compare_pct, 2),
-            interval.unwrap_or_else(|| NONE.to_owned()),
+            interval(row),
             p_value(row.p_value),
             row.base.n.to_string(),
         ];
@@ -146,8 +170,14 @@ fn results(rows: &[CompareRow]) -> String {
     text += &table_text(&results);
     match rows.iter().find_map(|row| row.test) {
         Some(test) => text + &format!("p: {test}\n"),
+        None if first.base.n > 1 => text,
         None => text + "One repeat: no interval and no p. --repeat 3 or more gives them.\n",
     }
+}
+
+/// The 95% interval, or `identical`.
+fn interval(row: &CompareRow) -> String {
+    if row.base.values == row.with.values { "identical".to_owned() } else { matrix_interval(row.ci95) }
 }
 
 /// A line for each side of each row; nothing if no task was woken.
@@ -167,7 +197,44 @@ fn wakeup_latencies(rows: &[CompareRow]) -> String {
     if !any {
         return String::new();
     }
-    format!("\nWake-up latency, from try_to_wake_up() to the switch, mean over repeats\n\n{}", table_text(&table))
+    format!(
+        "\nWake-up latency of the workload's tasks, from try_to_wake_up() to the switch, mean over repeats\n\n{}",
+        table_text(&table)
+    )
+}
+
+/// A line for each thread that waits for a periodic timer, on each side; nothing if there is none.
+fn periods(rows: &[CompareRow]) -> String {
+    let columns = ["case", "thread", "side", "periods", "missed %", "slack us", "least us"];
+    let columns: Vec<&str> = columns.into_iter().chain(["wake-up p50 us", "p99 us", "longest us"]).collect();
+    let mut table = new_table(&columns, 3);
+    let mut any = false;
+    for row in rows {
+        for (at, thread) in row.base.threads.iter().enumerate() {
+            let same = row.with.threads.iter().find(|other| other.name == thread.name);
+            for (name, thread) in [("base", Some(thread)), ("with", same)] {
+                let Some(thread) = thread else { continue };
+                any = true;
+                let first = |text: &str, stands: bool| if stands { text.to_owned() } else { String::new() };
+                let base = name == "base";
+                let mut line = vec![first(&row.case, at == 0 && base), first(&printable(&thread.name), base)];
+                line.extend([name.to_owned(), thousands(thread.periods), fixed(thread.missed_pct, 2)]);
+                line.extend([thread.slack_mean_ns, thread.slack_min_ns as f64].map(|ns| fixed(ns / 1e3, 2)));
+                let ns = thread.wakeup_latency_ns;
+                let latency = [ns.map(|ns| ns.p50), ns.map(|ns| ns.p99), ns.map(|ns| ns.max)];
+                line.extend(latency.map(|ns| fixed_or_none(ns.map(|ns| ns / 1e3), 2)));
+                table.add_row(line);
+            }
+        }
+    }
+    if !any {
+        return String::new();
+    }
+    format!(
+        "\nThreads with periods: slack is from the end of the work to the begin of the next period, negative if that was \
+         missed\n\n{}",
+        table_text(&table)
+    )
 }
 
 /// A line for each side of each row: the latencies of what the benchmark counts, and how the CPUs fared.
@@ -199,10 +266,9 @@ fn times(rows: &[CompareRow]) -> String {
 }
 
 /// A line for each run that changed state, or one that says that none did.
-fn states_text(comparison: &Comparison) -> String {
-    let settle_ns = comparison.experiment.settle_ns;
+fn states_text(rows: &[CompareRow], settle_ns: u64) -> String {
     let mut text = String::new();
-    for row in &comparison.rows {
+    for row in rows {
         for (name, side) in [("base", &row.base), ("with", &row.with)] {
             for (repeat, run) in changed(side) {
                 let changes: Vec<_> = run

@@ -1,12 +1,16 @@
 //! Power beside performance, with turbostat's names, and where the CPUs' time went.
 
-use super::{place, sides};
-use crate::numbers::{NONE, amount, fixed, fixed_or_none, p_value, signed};
+use super::{matrix_interval, place, sides};
+use crate::numbers::{amount, fixed, fixed_or_none, p_value, signed};
 use crate::table::{table as new_table, text as table_text};
 use wakelab_study::compare::{CompareRow, KindSummary, PowerDifference, PowerSummary};
 
 /// A state in which less of the time was spent, %, is not shown.
 const SHOWN_PCT: f64 = 0.05;
+
+/// What watts are of.
+pub(in crate::compare) const WATTS: &str =
+    "Watts are the machine file's, which say more of the sides than of the device (`wakelab docs pm`).\n";
 
 /// Nothing where nothing was governed.
 pub(super) fn power(rows: &[CompareRow]) -> String {
@@ -48,10 +52,9 @@ fn differences(rows: &[CompareRow]) -> String {
         for (n, found) in PowerDifference::of(row).iter().enumerate() {
             any = true;
             let mut line = if n == 0 { vec![row.case.clone(), row.load.clone()] } else { vec![String::new(); 2] };
-            let interval = found.ci95.map(|[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2)));
             line.push(format!("{}, {}", found.quantity, found.unit));
             line.extend([amount(found.base), amount(found.with), signed(found.compare_pct, 2)]);
-            line.extend([interval.unwrap_or_else(|| NONE.to_owned()), p_value(found.p_value)]);
+            line.extend([matrix_interval(found.ci95), p_value(found.p_value)]);
             table.add_row(line);
         }
     }
@@ -59,10 +62,7 @@ fn differences(rows: &[CompareRow]) -> String {
         return String::new();
     }
     let heading = "Power of the machine and energy of what was done, positive is less";
-    format!(
-        "\n{heading}\n\n{}Watts are the machine file's, which say more of the sides than of the device (docs/pm.md).\n",
-        table_text(&table)
-    )
+    format!("\n{heading}\n\n{}{WATTS}", table_text(&table))
 }
 
 fn residency(rows: &[CompareRow]) -> String {
