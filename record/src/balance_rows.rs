@@ -1,6 +1,6 @@
 //! Converts the record of a pass of the load balancer to a row of the recording.
 
-use crate::kernel::{FeaturesInEffect, Kernel};
+use crate::kernel::{FeaturesInEffect, InEffect, Kernel};
 use crate::wire::{Balance, CpuState, MAX_GROUPS};
 use wakelab_events::recording::{BalanceRow, RecordingWriter};
 
@@ -8,6 +8,7 @@ use wakelab_events::recording::{BalanceRow, RecordingWriter};
 #[derive(Default)]
 pub struct BalanceRows {
     features: FeaturesInEffect,
+    sched_cache: InEffect,
     ints: [Vec<i32>; 4],
     longs: [Vec<i64>; 11],
     masks: [Vec<u64>; 2],
@@ -25,7 +26,9 @@ impl BalanceRows {
     ) -> anyhow::Result<()> {
         self.gather(p, cpus);
         let (features, known) = self.features.of(kernel, p.features, p.t_ns);
-        let stable = p.has == 0 && current && p.level >= 0 && known && p.features == p.features_after;
+        let in_effect = self.sched_cache.holds(p.sched_cache as u64, p.t_ns);
+        let same = p.features == p.features_after && in_effect;
+        let stable = p.has == 0 && current && p.level >= 0 && known && same;
         let [cpu_nr_running, cpu_h_nr_queued, cpu_h_nr_delayed, cpu_prefer] = self.ints.each_ref().map(Vec::as_slice);
         let [load, runnable, util, util_est, capacity, group_capacity, group_imbalance, llcs @ ..] =
             self.longs.each_ref().map(Vec::as_slice);

@@ -187,18 +187,28 @@ static __always_inline void take_balance(struct balance_scratch *s, u32 again)
 	FOR_EACH_CPU(balance_cpu_step, &args);
 }
 
-/* What cache-aware balancing reads besides. */
-static __always_inline void take_sched_cache(struct balance *d, struct sched_domain *sd)
+/* Whether cache-aware balancing is on; -1: this kernel does not have it. */
+static __always_inline s32 sched_cache_state(struct balance *d)
 {
 	s32 active = 0;
 
-	d->sched_cache = -1;
+	if (!has_sched_cache() || !&sched_cache_active || !&llc_overaggr_pct || !&llc_imb_pct)
+		return -1;
+	bpf_probe_read_kernel(&active, sizeof(active), &sched_cache_active);
+	/* It is negative while the kernel changes its code for it. */
+	if (active < 0)
+		d->has |= BALANCE_CHANGED;
+	return active > 0;
+}
+
+/* What cache-aware balancing reads besides. */
+static __always_inline void take_sched_cache(struct balance *d, struct sched_domain *sd)
+{
 	d->nr_balance_failed = d->llc_overaggr_pct = d->llc_imb_pct = d->pad = 0;
 	take_llc(d->dst_cpu, &d->dst_llc_util, &d->dst_llc_capacity);
-	if (!has_sched_cache() || !&sched_cache_active || !&llc_overaggr_pct || !&llc_imb_pct)
+	d->sched_cache = sched_cache_state(d);
+	if (d->sched_cache < 0)
 		return;
-	bpf_probe_read_kernel(&active, sizeof(active), &sched_cache_active);
-	d->sched_cache = active > 0;
 	d->nr_balance_failed = BPF_CORE_READ(sd, nr_balance_failed);
 	bpf_probe_read_kernel(&d->llc_overaggr_pct, sizeof(u32), &llc_overaggr_pct);
 	bpf_probe_read_kernel(&d->llc_imb_pct, sizeof(u32), &llc_imb_pct);
@@ -284,6 +294,8 @@ int on_balance_exit(u64 *ctx)
 	s->busiest = ctx[1];
 	s->d.busiest = -1;
 	take_balance(s, 1);
+	if (sched_cache_state(&s->d) != s->d.sched_cache)
+		s->d.has |= BALANCE_CHANGED;
 	s->d.imbalance = BPF_CORE_READ(env, imbalance);
 	s->d.migration_type = BPF_CORE_READ(env, migration_type);
 	s->d.features_after = feature_bits();

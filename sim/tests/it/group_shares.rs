@@ -4,6 +4,7 @@
 use super::support::{MS, Told, back, ns};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_sim::{Mechanisms, Setup, run};
 use wakelab_workload::synthetic::of_programs;
@@ -12,8 +13,10 @@ use wakelab_workload::{CpuMax, Group, Op, Workload};
 /// What a task computes at a time, ns: what is counted is exact to this.
 const CHUNK: u64 = 100_000;
 const NR_CPUS: usize = 4;
-/// Not counted, as in the guest.
-const WARM_UP: u64 = 1000 * MS;
+/// The guest's shell forks a hog in about this time. Where the hogs are to begin with differs from run to run.
+const FORK: u64 = 10 * MS;
+/// Not counted: until the last hog is forked, and a second more, as in the guest.
+const WARM_UP: u64 = 1000 * MS + 20 * FORK;
 
 /// A group of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,9 +55,9 @@ fn measured() -> Scenarios {
 }
 
 /// A scenario as a workload: its groups in one, which has no rival.
-fn workload(scenario: &str, groups: &BTreeMap<Measured, Vec<u64>>) -> Workload {
-    let cpus = if scenario == "alone" { vec![0] } else { (0..NR_CPUS as u32).collect() };
-    let mut all = vec![Group { name: scenario.to_owned(), cpus: Some(cpus), ..Group::default() }];
+fn workload(scenario: &str, groups: &BTreeMap<Measured, Vec<u64>>, seed: u64) -> Workload {
+    let cpus: Vec<u32> = if scenario == "alone" { vec![0] } else { (0..NR_CPUS as u32).collect() };
+    let mut all = vec![Group { name: scenario.to_owned(), weight: 100, ..Group::default() }];
     // Up to a group that only holds others, all have weights in the file.
     if scenario == "nested" {
         all.push(Group { name: "outer".to_owned(), parent: 1, weight: 300, ..Group::default() });
@@ -70,8 +73,9 @@ fn workload(scenario: &str, groups: &BTreeMap<Measured, Vec<u64>>) -> Workload {
     let program = vec![Op::Run(ns(CHUNK)), Op::Done, back(0, 0)];
     let mut workload = of_programs(vec![program; of.len()], &[]);
     workload.groups = all;
-    for (task, group) in workload.tasks.iter_mut().zip(of) {
-        task.group = group;
+    for ((at, task), group) in (0..).zip(&mut workload.tasks).zip(of) {
+        (task.group, task.affinity) = (group, Some(cpus.clone()));
+        task.start_ns = at * (FORK + seed * MS);
     }
     workload
 }
@@ -83,12 +87,12 @@ fn simulated(scenario: &str, groups: &BTreeMap<Measured, Vec<u64>>, seed: u64) -
     let kernel = Preset::get("v6.12").expect("a preset");
     let mechanisms = Mechanisms { noise: false, ramp: false, ..Mechanisms::default() };
     let until = WARM_UP + 8000 * MS;
-    let (workload, features) = (workload(scenario, groups), kernel.features);
+    let (workload, features) = (workload(scenario, groups, seed), kernel.features);
     let workload = &workload;
     let setup =
         Setup { machine: &machine, kernel, features, workload, seed, until, mechanisms, observer_cost: 0, pm: None };
     let mut told = Told::default();
-    run(&setup, &mut told).expect("a run");
+    run(&setup, &mut told, &AtomicBool::new(false)).expect("a run");
     let mut hogs = 0..workload.tasks.len();
     groups
         .keys()
@@ -101,13 +105,26 @@ fn simulated(scenario: &str, groups: &BTreeMap<Measured, Vec<u64>>, seed: u64) -
         .collect()
 }
 
+/// How far a group may be from the mean of the guest's runs, per thousand of a CPU. Those runs differ by up to 118 where
+/// no group has a quota. With one they differ by 329, because it depends on where hogs are when they are throttled, and
+/// the model gives the group of weight 200 about 330 more than the guest, and that of weight 400 as much less.
+fn tolerance(scenario: &str, group: &Measured) -> u64 {
+    match (scenario, group.quota_us) {
+        ("quota", 0) => 400,
+        _ => 60,
+    }
+}
+
 #[test]
 fn groups_get_what_they_get_of_a_real_kernel() {
     for (scenario, groups) in &measured() {
-        let runs: Vec<Vec<u64>> = (1..=3).map(|seed| simulated(scenario, groups, seed)).collect();
-        for (at, (group, real)) in groups.iter().enumerate() {
-            let ours: Vec<u64> = runs.iter().map(|run| run[at]).collect();
-            eprintln!("{scenario}\t{}\t{real:?}\t{ours:?}", group.name);
+        for seed in 0..2 {
+            let ours = simulated(scenario, groups, seed);
+            for ((group, real), ours) in groups.iter().zip(ours) {
+                let mean = real.iter().sum::<u64>() / real.len() as u64;
+                let name = &group.name;
+                assert!(ours.abs_diff(mean) <= tolerance(scenario, group), "{scenario} {name}: {ours}, not {real:?}");
+            }
         }
     }
 }
