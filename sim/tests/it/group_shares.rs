@@ -105,9 +105,9 @@ fn simulated(scenario: &str, groups: &BTreeMap<Measured, Vec<u64>>, seed: u64) -
         .collect()
 }
 
-/// How far a group may be from the mean of the guest's runs, per thousand of a CPU. Those runs differ by up to 118 where
-/// no group has a quota. With one they differ by 329, because it depends on where hogs are when they are throttled, and
-/// the model gives the group of weight 200 about 330 more than the guest, and that of weight 400 as much less.
+/// How far a group may be from the mean of the guest's runs, per thousand of a CPU. Those runs differ by up to 118 if
+/// no group has a quota. With one they differ by 329, and the model gives the group of weight 200 about 330 more than
+/// the guest, and that of weight 400 as much less.
 fn tolerance(scenario: &str, group: &Measured) -> u64 {
     match (scenario, group.quota_us) {
         ("quota", 0) => 400,
