@@ -1,6 +1,6 @@
 //! Converts the record of a pass of the load balancer to a row of the recording.
 
-use crate::kernel::{FeaturesInEffect, Kernel};
+use crate::kernel::{FeaturesInEffect, InEffect, Kernel};
 use crate::wire::{Balance, CpuState, MAX_GROUPS};
 use wakelab_events::recording::{BalanceRow, RecordingWriter};
 
@@ -8,8 +8,9 @@ use wakelab_events::recording::{BalanceRow, RecordingWriter};
 #[derive(Default)]
 pub struct BalanceRows {
     features: FeaturesInEffect,
+    sched_cache: InEffect,
     ints: [Vec<i32>; 4],
-    longs: [Vec<i64>; 7],
+    longs: [Vec<i64>; 11],
     masks: [Vec<u64>; 2],
 }
 
@@ -25,10 +26,15 @@ impl BalanceRows {
     ) -> anyhow::Result<()> {
         self.gather(p, cpus);
         let (features, known) = self.features.of(kernel, p.features, p.t_ns);
-        let stable = p.has == 0 && current && p.level >= 0 && known && p.features == p.features_after;
+        let in_effect = self.sched_cache.holds(p.sched_cache as u64, p.t_ns);
+        let same = p.features == p.features_after && in_effect;
+        let stable = p.has == 0 && current && p.level >= 0 && known && same;
         let [cpu_nr_running, cpu_h_nr_queued, cpu_h_nr_delayed, cpu_prefer] = self.ints.each_ref().map(Vec::as_slice);
-        let [load, runnable, util, util_est, capacity, group_capacity, group_imbalance] =
+        let [load, runnable, util, util_est, capacity, group_capacity, group_imbalance, llcs @ ..] =
             self.longs.each_ref().map(Vec::as_slice);
+        let has_cache = p.sched_cache >= 0;
+        let [group_llc_util, group_llc_capacity, group_llc_util_after, group_llc_capacity_after] =
+            llcs.map(|list| has_cache.then_some(list));
         let words = cpus.len().div_ceil(64);
         to.balance(BalanceRow {
             t_ns: p.t_ns as i64,
@@ -57,6 +63,16 @@ impl BalanceRows {
             busiest: p.busiest,
             migration_type: p.migration_type as i32,
             imbalance: p.imbalance,
+            sched_cache: has_cache.then_some(p.sched_cache),
+            nr_balance_failed: has_cache.then_some(p.nr_balance_failed as i32),
+            llc_overaggr_pct: has_cache.then_some(p.llc_overaggr_pct as i32),
+            llc_imb_pct: has_cache.then_some(p.llc_imb_pct as i32),
+            dst_llc_util: has_cache.then_some(p.dst_llc_util as i64),
+            dst_llc_capacity: has_cache.then_some(p.dst_llc_capacity as i64),
+            group_llc_util,
+            group_llc_capacity,
+            group_llc_util_after,
+            group_llc_capacity_after,
         })?;
         Ok(())
     }
@@ -83,8 +99,17 @@ impl BalanceRows {
             }
         }
         for group in &p.groups[..(p.nr_groups as usize).min(MAX_GROUPS)] {
-            self.longs[5].push(group.capacity as i64);
-            self.longs[6].push(group.imbalance as i64);
+            let longs = [
+                group.capacity,
+                group.imbalance,
+                group.llc_util,
+                group.llc_capacity,
+                group.llc_util_after,
+                group.llc_capacity_after,
+            ];
+            for (list, value) in self.longs[5..].iter_mut().zip(longs) {
+                list.push(value as i64);
+            }
         }
     }
 }

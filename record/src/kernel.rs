@@ -72,22 +72,36 @@ impl Kernel {
 #[derive(Default)]
 pub struct FeaturesInEffect {
     texts: HashMap<u64, String>,
-    /// The features of the last row, and the time from which they are in effect, ns.
-    last: Option<(u64, u64)>,
+    switches: InEffect,
 }
 
 impl FeaturesInEffect {
     /// The text of the features file for the bits of a row of this time, ns, and whether the row can be stable: the
     /// features are known, and none was switched shortly before.
     pub fn of(&mut self, kernel: &Kernel, bits: u64, t_ns: u64) -> (&str, bool) {
+        let in_effect = self.switches.holds(bits, t_ns);
+        let text = self.texts.entry(bits).or_insert_with(|| kernel.features_text(bits));
+        (text, !text.is_empty() && in_effect)
+    }
+}
+
+/// Switches that rows have as their state: the kernel changes its code some time before or after that.
+#[derive(Default)]
+pub struct InEffect {
+    /// Of the last row, and the time from which it is in effect, ns.
+    last: Option<(u64, u64)>,
+}
+
+impl InEffect {
+    /// Whether the state of a row of this time, ns, is in effect: it has not changed shortly before.
+    pub fn holds(&mut self, state: u64, t_ns: u64) -> bool {
         let since = match self.last {
             None => 0,
-            Some((features, since)) if features == bits => since,
+            Some((last, since)) if last == state => since,
             Some(_) => t_ns + SWITCHING_NS,
         };
-        self.last = Some((bits, since));
-        let text = self.texts.entry(bits).or_insert_with(|| kernel.features_text(bits));
-        (text, !text.is_empty() && t_ns >= since)
+        self.last = Some((state, since));
+        t_ns >= since
     }
 }
 

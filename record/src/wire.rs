@@ -230,6 +230,10 @@ pub const BALANCE_SCRATCH_HEAD: usize = 6 * 8;
 pub struct BalanceGroup {
     pub capacity: u64,
     pub imbalance: u64,
+    pub llc_util: u64,
+    pub llc_capacity: u64,
+    pub llc_util_after: u64,
+    pub llc_capacity_after: u64,
 }
 
 /// A pass of the balancer (`struct balance`). In the record the states of the CPUs follow it.
@@ -252,7 +256,13 @@ pub struct Balance {
     pub busiest: i32,
     pub imbalance: i64,
     pub migration_type: u32,
+    pub sched_cache: i32,
+    pub nr_balance_failed: u32,
+    pub llc_overaggr_pct: u32,
+    pub llc_imb_pct: u32,
     pub pad: u32,
+    pub dst_llc_util: u64,
+    pub dst_llc_capacity: u64,
     pub span: [u64; MAX_CPUS / 64],
     pub env_cpus: [u64; MAX_CPUS / 64],
     pub groups: [BalanceGroup; MAX_GROUPS],

@@ -26,6 +26,14 @@ pub fn text(conformance: &BalanceConformance) -> String {
         thousands(total.unstable),
         thousands(total.prefer_llc),
     );
+    if total.scored.preferring > 0 {
+        let _ = writeln!(
+            text,
+            "In {} of those compared tasks prefer the LLC; {} passes leave other loads of LLCs behind.",
+            thousands(total.scored.preferring),
+            thousands(total.scored.llcs),
+        );
+    }
     for disagreement in &conformance.disagreements {
         text += &explained(disagreement);
     }
@@ -73,7 +81,20 @@ fn explained(d: &BalanceDisagreement) -> String {
                 load.capacity,
                 if load.curr_idle { ", idle" } else { "" },
             );
+            if load.prefer > 0 {
+                let _ = writeln!(text, "      {} prefer the LLC", load.prefer);
+            }
         }
+    }
+    if let Some(cache) = &row.sched_cache {
+        let on = if cache.enabled { "on" } else { "off" };
+        let _ = writeln!(
+            text,
+            "  cache-aware balancing {on}: {} failed passes, overaggr_pct {}, imb_pct {}, the CPU's LLC {:?}",
+            cache.nr_balance_failed, cache.overaggr_pct, cache.imb_pct, cache.dst_llc,
+        );
+        let _ = writeln!(text, "  LLCs by group: {:?}", cache.llcs);
+        let _ = writeln!(text, "  left behind: kernel {:?}, model {:?}", cache.llcs_after, d.llcs);
     }
     let _ = writeln!(text, "  features: {}", row.features.text);
     for (who, found) in [("kernel", row.found), ("model", d.model)] {
@@ -117,5 +138,5 @@ pub fn json(conformance: &BalanceConformance) -> Value {
 
 fn numbers(a: &BalanceAgreement) -> Value {
     json!({"scored": a.rows, "equal": a.equal, "pulls": a.pulls, "other_group": a.group,
-           "other_imbalance": a.imbalance})
+           "other_imbalance": a.imbalance, "other_llcs": a.llcs, "preferring": a.preferring})
 }

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use wakelab_events::stream::{BalancePass, BalancePasses, CpuLoad, Found, Source};
+use wakelab_events::stream::{BalancePass, BalancePasses, CpuLoad, Found, LlcLoad, SchedCachePass, Source};
 use wakelab_events::{ReadError, TopoFile};
 use wakelab_kernel::Feature;
 use wakelab_sched::balance::{
-    Balance, BalanceTunables, BalanceView, CpuIdleType, LbEnv, MigrationType, SdBalance, find_busiest_group,
+    Balance, BalanceTunables, BalanceView, CpuIdleType, LbEnv, LlcStats, MigrationType, SchedCache, SdBalance,
+    find_busiest_group,
 };
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{SchedGroup, SdFlags};
@@ -41,7 +42,8 @@ pub fn found_name(found: Option<&Found>) -> &'static str {
 pub struct BalanceAgreement {
     /// The passes that were compared.
     pub rows: u64,
-    /// Those that are equal: the same group, migration type and imbalance, or none.
+    /// Those that are equal: the same group, migration type and imbalance, or none, and with cache-aware balancing the
+    /// same loads of LLCs.
     pub equal: u64,
     /// Those in which the kernel found a group to pull from.
     pub pulls: u64,
@@ -49,13 +51,21 @@ pub struct BalanceAgreement {
     pub group: u64,
     /// Those of one group in which the model moves something else, or another amount.
     pub imbalance: u64,
+    /// Those in which the model leaves other loads of LLCs behind.
+    pub llcs: u64,
+    /// Those above the LLC in which tasks prefer the LLC of the pass's CPU, with cache-aware balancing.
+    pub preferring: u64,
 }
 
 impl BalanceAgreement {
-    fn add(&mut self, model: Option<Found>, kernel: Option<Found>) {
+    fn add(&mut self, model: &Answer, row: &BalancePass, preferring: bool) {
         let group = |found: Option<Found>| found.map(|found| found.group);
+        let same_llcs = model.same_llcs(row);
+        let (model, kernel) = (model.found, row.found);
         self.rows += 1;
-        self.equal += u64::from(model == kernel);
+        self.equal += u64::from(model == kernel && same_llcs);
+        self.llcs += u64::from(!same_llcs);
+        self.preferring += u64::from(preferring);
         self.pulls += u64::from(kernel.is_some());
         self.group += u64::from(group(model) != group(kernel));
         self.imbalance += u64::from(group(model) == group(kernel) && model != kernel);
@@ -67,6 +77,8 @@ impl BalanceAgreement {
         self.pulls += other.pulls;
         self.group += other.group;
         self.imbalance += other.imbalance;
+        self.llcs += other.llcs;
+        self.preferring += other.preferring;
     }
 }
 
@@ -83,6 +95,8 @@ pub struct BalanceDisagreement {
     pub row: BalancePass,
     /// What the model finds.
     pub model: Option<Found>,
+    /// By group of the ring: the load of the LLC of its first CPU, as the model leaves it.
+    pub llcs: Vec<Option<LlcLoad>>,
 }
 
 /// The passes of one kernel.
@@ -92,8 +106,8 @@ pub struct BalanceKernel {
     pub scored: BalanceAgreement,
     /// Those that are not stable.
     pub unstable: u64,
-    /// Those of a domain above the LLC in which queued tasks prefer the LLC of the pass's CPU: what cache-aware
-    /// balancing reads of LLCs is not recorded.
+    /// Those of a domain above the LLC in which queued tasks prefer the LLC of the pass's CPU, in recordings before 1.8:
+    /// what cache-aware balancing reads of LLCs is not in them.
     pub prefer_llc: u64,
 }
 
@@ -151,35 +165,80 @@ fn of_recording(source: &Source, limit: usize, found: &mut BalanceConformance) -
             continue;
         };
         let sd = &topo.domains.domains[row.dst_cpu as usize][level];
-        if !sd.flags.contains(SdFlags::SHARE_LLC) && row.loads.iter().any(|load| load.prefer != 0) {
+        let above = !sd.flags.contains(SdFlags::SHARE_LLC) && row.loads.iter().any(|load| load.prefer != 0);
+        if above && row.sched_cache.is_none() {
             kernel.prefer_llc += 1;
             continue;
         }
+        let preferring = above && row.sched_cache.as_ref().is_some_and(|cache| cache.enabled);
         let model = ask(&row, &topo, level).map_err(|what| ReadError::of_file(source.path(), what))?;
-        kernel.scored.add(model, row.found);
+        kernel.scored.add(&model, &row, preferring);
         let name = format!("{:?}", sd.level);
         let case = (topo.preset.name, idle_name(row.idle), name, found_name(row.found.as_ref()));
-        found.cases.entry(case).or_default().add(model, row.found);
-        if model != row.found && found.disagreements.len() < limit {
+        found.cases.entry(case).or_default().add(&model, &row, preferring);
+        if (model.found != row.found || !model.same_llcs(&row)) && found.disagreements.len() < limit {
             let folder = source.path().to_owned();
-            found.disagreements.push(BalanceDisagreement { folder, topo, level, row, model });
+            let Answer { found: model, llcs } = model;
+            found.disagreements.push(BalanceDisagreement { folder, topo, level, row, model, llcs });
         }
     }
     Ok(())
 }
 
+/// What the model finds, and the loads of LLCs that it leaves behind, by group.
+struct Answer {
+    found: Option<Found>,
+    llcs: Vec<Option<LlcLoad>>,
+}
+
+impl Answer {
+    fn same_llcs(&self, row: &BalancePass) -> bool {
+        row.sched_cache.as_ref().is_none_or(|cache| cache.llcs_after == self.llcs)
+    }
+}
+
 /// Asks the model. The error says why it does not have the machine.
-fn ask(row: &BalancePass, topo: &TopoFile, level: usize) -> Result<Option<Found>, String> {
+fn ask(row: &BalancePass, topo: &TopoFile, level: usize) -> Result<Answer, String> {
     // find_busiest_group() reads none of them.
     let tunables = BalanceTunables { migration_cost: 0, nr_migrate: 0, preemption: true, hz: topo.preset.hz.value };
     let balance = Balance::new(topo.preset.balance, row.features.set, tunables, &topo.domains)
         .map_err(|error| error.to_string())?;
+    let balance = match row.sched_cache.as_ref().and_then(|cache| sched_cache(cache, topo)) {
+        Some(cache) => balance.with_sched_cache(cache),
+        None => balance,
+    };
     let view = Recorded { row, topo, level };
     let sd = balance.sd(row.dst_cpu, level);
-    let mut env = LbEnv::new(&view, &balance, row.dst_cpu, level, row.idle, &SdBalance::new(sd, 0));
-    env = env.with_cpus(&row.cpus);
+    let nr_balance_failed = row.sched_cache.as_ref().map_or(0, |cache| cache.nr_balance_failed);
+    let state = SdBalance { nr_balance_failed, ..SdBalance::new(sd, 0) };
+    let mut env = LbEnv::new(&view, &balance, row.dst_cpu, level, row.idle, &state).with_cpus(&row.cpus);
     let (_, found) = find_busiest_group(&mut env);
-    Ok(found.map(|(group, imbalance)| Found { group: view.place(group), imbalance }))
+    let written = |group: &SchedGroup| {
+        let llc = topo.domains.sd_llc_id[group.span.first()? as usize];
+        let written = env.llc_written().iter().rev().find(|(written, _)| *written == llc);
+        written.map(|(_, stats)| (stats.util, stats.capacity))
+    };
+    let llcs = match &row.sched_cache {
+        Some(cache) => sd.groups().zip(&cache.llcs).map(|(group, before)| written(group).or(*before)).collect(),
+        None => Vec::new(),
+    };
+    Ok(Answer { found: found.map(|(group, imbalance)| Found { group: view.place(group), imbalance }), llcs })
+}
+
+/// Cache-aware balancing as the pass had it; `None` if it was off, and if the model's kernel has none.
+fn sched_cache(cache: &SchedCachePass, topo: &TopoFile) -> Option<SchedCache> {
+    let rules = topo.preset.balance.sched_cache.filter(|_| cache.enabled)?;
+    Some(SchedCache {
+        rules,
+        overaggr_pct: cache.overaggr_pct,
+        imb_pct: cache.imb_pct,
+        smt_num_threads: topo.domains.smt_mask.iter().map(|core| core.weight()).max().unwrap_or(1),
+        // What processes prefer follows from these; find_busiest_group() reads the outcome.
+        aggr_tolerance: 0,
+        epoch_period: 0,
+        epoch_affinity_timeout: 0,
+        numa_balancing: false,
+    })
 }
 
 /// A recorded pass as the system that balancing reads.
@@ -269,6 +328,23 @@ impl EnergyView for Recorded<'_> {}
 impl BalanceView for Recorded<'_> {
     fn h_nr_running(&self, cpu: Cpu) -> u32 {
         self.load(cpu).h_nr_queued
+    }
+
+    fn llc_counts(&self, cpu: Cpu, llc: Cpu) -> u32 {
+        debug_assert_eq!(llc, self.topo.domains.sd_llc_id[self.row.dst_cpu as usize]);
+        self.load(cpu).prefer
+    }
+
+    fn llc_stats(&self, cpu: Cpu) -> Option<LlcStats> {
+        let (cache, ids) = (self.row.sched_cache.as_ref()?, &self.topo.domains.sd_llc_id);
+        let load = if ids[cpu as usize] == ids[self.row.dst_cpu as usize] {
+            cache.dst_llc
+        } else {
+            let sd = &self.topo.domains.domains[self.row.dst_cpu as usize][self.level];
+            let mut groups = sd.groups().zip(&cache.llcs);
+            *groups.find(|(group, _)| group.span.first() == Some(cpu)).map(|(_, load)| load)?
+        };
+        load.map(|(util, capacity)| LlcStats { util, capacity })
     }
 
     fn cfs_tasks(&self, _cpu: Cpu) -> impl Iterator<Item = TaskId> {

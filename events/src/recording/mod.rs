@@ -17,7 +17,7 @@ use crate::table::{ColumnInfo, Table};
 
 /// The version of the schema of recordings. Its first number grows if something changes its meaning or goes, the second
 /// if something is added.
-pub const SCHEMA_VERSION: &str = "1.7";
+pub const SCHEMA_VERSION: &str = "1.8";
 
 /// All tables of a recording with their columns, in the order of docs/formats.md.
 pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 9] {

@@ -46,6 +46,28 @@ pub struct Found {
     pub imbalance: Imbalance,
 }
 
+/// The load of an LLC, as `sd_llc_shared` has it: its `util_avg` and `capacity`.
+pub type LlcLoad = (u64, u64);
+
+/// What a pass reads with cache-aware balancing (7.2), and what it leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchedCachePass {
+    /// It is on (`sched_cache_enabled()`).
+    pub enabled: bool,
+    /// `sd->nr_balance_failed`.
+    pub nr_balance_failed: u32,
+    /// `llc_overaggr_pct`, per cent.
+    pub overaggr_pct: u32,
+    /// `llc_imb_pct`, per cent.
+    pub imb_pct: u32,
+    /// The LLC of the pass's CPU; `None` if there is no such domain, here and below.
+    pub dst_llc: Option<LlcLoad>,
+    /// By group of the ring: the LLC of its first CPU.
+    pub llcs: Vec<Option<LlcLoad>>,
+    /// The same at the end of the pass.
+    pub llcs_after: Vec<Option<LlcLoad>>,
+}
+
 /// A pass of the balancer over a domain.
 #[derive(Clone, Debug)]
 pub struct BalancePass {
@@ -73,6 +95,8 @@ pub struct BalancePass {
     pub groups: Vec<(u64, bool)>,
     /// What the kernel found; `None` if it found the domain balanced.
     pub found: Option<Found>,
+    /// Cache-aware balancing; `None` if the kernel does not have it, and if it was not recorded (before 1.8).
+    pub sched_cache: Option<SchedCachePass>,
 }
 
 /// A stream of passes of a recording.
@@ -106,6 +130,16 @@ const COLUMNS: &[&str] = &[
     "busiest",
     "migration_type",
     "imbalance",
+    "sched_cache",
+    "nr_balance_failed",
+    "llc_overaggr_pct",
+    "llc_imb_pct",
+    "dst_llc_util",
+    "dst_llc_capacity",
+    "group_llc_util",
+    "group_llc_capacity",
+    "group_llc_util_after",
+    "group_llc_capacity_after",
 ];
 /// The column of the features.
 const FEATURES: usize = 2;
@@ -158,6 +192,7 @@ impl BalancePasses {
             cpus: mask(8)?,
             loads: loads_of(row, topo.domains.nr_cpus, &mask(9)?, &mask(10)?)?,
             found: found_of(row, groups.len())?,
+            sched_cache: sched_cache_of(row, groups.len())?,
             groups,
         };
         Ok(Some((pass, Arc::clone(topo))))
@@ -234,4 +269,34 @@ fn found_of(row: &Columns, groups: usize) -> Result<Option<Found>, ReadError> {
     };
     let amount = row.long(24).ok_or_else(|| row.error(24, "expected a number".into()))?;
     Ok(Some(Found { group, imbalance: Imbalance { migration_type, amount } }))
+}
+
+/// More than failed passes are ever counted, and than a sensible share, per cent.
+const MOST_OF_UINT: u64 = 1 << 20;
+
+fn sched_cache_of(row: &Columns, groups: usize) -> Result<Option<SchedCachePass>, ReadError> {
+    let Some(enabled) = row.within_or_null(25, 1)? else { return Ok(None) };
+    let llcs = |first: usize| {
+        let list = |column| {
+            let numbers = row.numbers(column).filter(|list| list.len() == groups);
+            let in_range = numbers.filter(|list| list.iter().all(|number| (-1..=MOST).contains(number)));
+            in_range.ok_or_else(|| row.error(column, format!("expected {groups} numbers from -1, one for each group")))
+        };
+        let (utils, capacities) = (list(first)?, list(first + 1)?);
+        Ok::<_, ReadError>(utils.into_iter().zip(capacities).map(llc_of).collect::<Vec<_>>())
+    };
+    let dst = (row.difference(29, MOST as u64)?, row.difference(30, MOST as u64)?);
+    Ok(Some(SchedCachePass {
+        enabled: enabled == 1,
+        nr_balance_failed: row.within(26, MOST_OF_UINT)? as u32,
+        overaggr_pct: row.within(27, MOST_OF_UINT)? as u32,
+        imb_pct: row.within(28, MOST_OF_UINT)? as u32,
+        dst_llc: llc_of(dst),
+        llcs: llcs(31)?,
+        llcs_after: llcs(33)?,
+    }))
+}
+
+fn llc_of((util, capacity): (i64, i64)) -> Option<LlcLoad> {
+    Some((u64::try_from(util).ok()?, u64::try_from(capacity).ok()?))
 }

@@ -16,7 +16,7 @@ mod source;
 mod switches;
 mod wakeups;
 
-pub use balance_passes::{BalancePass, BalancePasses, CpuLoad, Found};
+pub use balance_passes::{BalancePass, BalancePasses, CpuLoad, Found, LlcLoad, SchedCachePass};
 pub use causes::{
     TaskAttributes, TaskBegins, TaskLife, TaskLives, TaskMoment, TaskMoments, WakeCause, WakeCauses, WakeContext,
 };

@@ -12,6 +12,11 @@ static __always_inline bool in_mask(const u64 *mask, u64 cpu)
 	return mask[(cpu / 64) & (MAX_CPUS / 64 - 1)] >> (cpu % 64) & 1;
 }
 
+static __always_inline bool has_sched_cache(void)
+{
+	return bpf_core_field_exists(((struct sched_domain___cache *)0)->llc_counts);
+}
+
 static __always_inline u32 prefer_llc(struct rq *rq, u32 dst_cpu)
 {
 	struct sched_domain___cache *sd = (void *)rq->sd;
@@ -19,14 +24,69 @@ static __always_inline u32 prefer_llc(struct rq *rq, u32 dst_cpu)
 	u32 count = 0;
 	int *id;
 
-	if (!bpf_core_field_exists(sd->llc_counts) || !sd || !&sd_llc_id)
+	if (!has_sched_cache() || !sd || !&sd_llc_id)
 		return 0;
 	id = bpf_per_cpu_ptr(&sd_llc_id, dst_cpu);
 	counts = BPF_CORE_READ(sd, llc_counts);
-	if (!id || !counts || *id < 0)
+	if (!id || !counts || *id < 0 || *id >= BPF_CORE_READ(sd, llc_max))
 		return 0;
 	bpf_probe_read_kernel(&count, sizeof(count), counts + *id);
 	return count;
+}
+
+/* The load of the LLC of a CPU, as `sd_llc_shared` has it. */
+static __always_inline void take_llc(u32 cpu, u64 *util, u64 *capacity)
+{
+	struct sched_domain_shared___cache *shared;
+	struct sched_domain *sd;
+	struct rq *rq;
+
+	*util = *capacity = NO_LLC;
+	if (!has_sched_cache() || cpu >= nr_cpus || llc_level[cpu & (MAX_CPUS - 1)] < 0)
+		return;
+	rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	if (!rq)
+		return;
+	sd = domain_at(rq, llc_level[cpu & (MAX_CPUS - 1)]);
+	if (!sd)
+		return;
+	shared = (void *)sd->shared;
+	if (!shared)
+		return;
+	*util = BPF_CORE_READ(shared, util_avg);
+	*capacity = BPF_CORE_READ(shared, capacity);
+}
+
+/* The first CPU of a group; MAX_CPUS for none. */
+static __always_inline u32 first_cpu_of(const struct sched_group *group)
+{
+	u64 word;
+	u32 cpu;
+
+	for (u32 at = 0; at < MAX_CPUS / 64; at++) {
+		if (at * 64 >= nr_cpus)
+			break;
+		word = 0;
+		bpf_probe_read_kernel(&word, sizeof(word),
+				      (void *)group + bpf_core_field_offset(struct sched_group, cpumask) + at * 8);
+		if (!word)
+			continue;
+		cpu = at * 64;
+		for (u32 bits = 32; bits; bits /= 2) {
+			if (!(word & ((1ULL << bits) - 1))) {
+				word >>= bits;
+				cpu += bits;
+			}
+		}
+		return cpu;
+	}
+	return MAX_CPUS;
+}
+
+/* A pass writes the load of LLCs if it is a periodic one over the domain that is just above them. */
+static __always_inline bool writes_llcs(const struct balance *d)
+{
+	return d->idle != 2 && d->level == llc_level[d->dst_cpu & (MAX_CPUS - 1)] + 1;
 }
 
 static __always_inline void take_balance_cpu(struct cpu_state *c, struct rq *rq, u32 dst_cpu)
@@ -97,9 +157,14 @@ static long balance_group_step(u64 at, void *data)
 		s->d.has |= BALANCE_CUT;
 		return 1;
 	}
+	g = &s->d.groups[at];
 	now.capacity = BPF_CORE_READ(group, sgc, capacity);
 	now.imbalance = BPF_CORE_READ(group, sgc, imbalance) != 0;
-	g = &s->d.groups[at];
+	take_llc(first_cpu_of(group), &now.llc_util_after, &now.llc_capacity_after);
+	now.llc_util = args->all ? g->llc_util : now.llc_util_after;
+	now.llc_capacity = args->all ? g->llc_capacity : now.llc_capacity_after;
+	if ((now.llc_util != now.llc_util_after || now.llc_capacity != now.llc_capacity_after) && !writes_llcs(&s->d))
+		s->d.has |= BALANCE_CHANGED;
 	bpf_probe_read_kernel(&word, sizeof(word),
 			      (void *)group + bpf_core_field_offset(struct sched_group, cpumask) + dst / 64 * 8);
 	if (args->all && (g->imbalance != now.imbalance || (!(word >> (dst % 64) & 1) && g->capacity != now.capacity)))
@@ -120,6 +185,33 @@ static __always_inline void take_balance(struct balance_scratch *s, u32 again)
 	s->group = (u64)BPF_CORE_READ(sd, groups);
 	bpf_loop(MAX_GROUPS + 1, balance_group_step, &args, 0);
 	FOR_EACH_CPU(balance_cpu_step, &args);
+}
+
+/* Whether cache-aware balancing is on; -1: this kernel does not have it. */
+static __always_inline s32 sched_cache_state(struct balance *d)
+{
+	s32 active = 0;
+
+	if (!has_sched_cache() || !&sched_cache_active || !&llc_overaggr_pct || !&llc_imb_pct)
+		return -1;
+	bpf_probe_read_kernel(&active, sizeof(active), &sched_cache_active);
+	/* It is negative while the kernel changes its code for it. */
+	if (active < 0)
+		d->has |= BALANCE_CHANGED;
+	return active > 0;
+}
+
+/* What cache-aware balancing reads besides. */
+static __always_inline void take_sched_cache(struct balance *d, struct sched_domain *sd)
+{
+	d->nr_balance_failed = d->llc_overaggr_pct = d->llc_imb_pct = d->pad = 0;
+	take_llc(d->dst_cpu, &d->dst_llc_util, &d->dst_llc_capacity);
+	d->sched_cache = sched_cache_state(d);
+	if (d->sched_cache < 0)
+		return;
+	d->nr_balance_failed = BPF_CORE_READ(sd, nr_balance_failed);
+	bpf_probe_read_kernel(&d->llc_overaggr_pct, sizeof(u32), &llc_overaggr_pct);
+	bpf_probe_read_kernel(&d->llc_imb_pct, sizeof(u32), &llc_imb_pct);
 }
 
 static __always_inline u64 feature_bits(void)
@@ -163,7 +255,6 @@ int on_balance_entry(u64 *ctx)
 	s->d.dst_cpu = dst;
 	s->d.features = feature_bits();
 	s->d.has = 0;
-	s->d.pad = 0;
 	s->d.machine = machine;
 	if ((s->d.machine & 1) || (u64)rq->sd != domain_of[dst & (MAX_CPUS - 1)])
 		s->d.has |= BALANCE_MACHINE;
@@ -183,6 +274,7 @@ int on_balance_entry(u64 *ctx)
 		s->d.idle = 2;
 	bpf_probe_read_kernel(s->d.span, bytes, (void *)sd + span_offset());
 	bpf_probe_read_kernel(s->d.env_cpus, bytes, BPF_CORE_READ(env, cpus));
+	take_sched_cache(&s->d, sd);
 	take_balance(s, 0);
 	s->active = 1;
 	return 0;
@@ -202,6 +294,8 @@ int on_balance_exit(u64 *ctx)
 	s->busiest = ctx[1];
 	s->d.busiest = -1;
 	take_balance(s, 1);
+	if (sched_cache_state(&s->d) != s->d.sched_cache)
+		s->d.has |= BALANCE_CHANGED;
 	s->d.imbalance = BPF_CORE_READ(env, imbalance);
 	s->d.migration_type = BPF_CORE_READ(env, migration_type);
 	s->d.features_after = feature_bits();

@@ -151,6 +151,10 @@ extern const int sd_llc_id __ksym __weak;
 extern const int __preempt_count __ksym __weak;
 extern const struct pcpu_hot pcpu_hot __ksym __weak;
 extern const void sysctl_sched_features __ksym __weak;
+/* Cache-aware balancing, since 7.2: a static key, which begins with a count, and two unsigned ints. */
+extern const void sched_cache_active __ksym __weak;
+extern const void llc_overaggr_pct __ksym __weak;
+extern const void llc_imb_pct __ksym __weak;
 /* Tunables, unsigned ints. A kernel has those of its class. */
 extern const void sysctl_sched_base_slice __ksym __weak;
 extern const void sysctl_sched_migration_cost __ksym __weak;

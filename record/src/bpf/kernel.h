@@ -258,6 +258,7 @@ struct sched_domain {
 	unsigned int imbalance_pct;
 	unsigned int imb_numa_nr;
 	int flags;
+	unsigned int nr_balance_failed;
 	u64 avg_scan_cost;
 	char *name;
 	struct sched_domain_shared *shared;
@@ -270,7 +271,14 @@ struct sched_domain___span {
 
 /* In 7.2: by `sd_llc_id`, the queued tasks of a CPU that prefer that LLC; of its lowest domain. */
 struct sched_domain___cache {
+	unsigned int llc_max;
 	unsigned int *llc_counts;
+};
+
+/* In 7.2: the load of an LLC as the last periodic pass over LLCs left it. */
+struct sched_domain_shared___cache {
+	unsigned long util_avg;
+	unsigned long capacity;
 };
 
 enum cpu_idle_type {

@@ -204,7 +204,13 @@ struct preempt {
 struct balance_group {
 	u64 capacity;
 	u64 imbalance;
+	/* Of the LLC of its first CPU, when the pass begins and when it ends; without such a domain NO_LLC. */
+	u64 llc_util;
+	u64 llc_capacity;
+	u64 llc_util_after;
+	u64 llc_capacity_after;
 };
+#define NO_LLC (~0ULL)
 
 /* What makes the record of a pass uncertain. */
 enum balance_has {
@@ -231,7 +237,13 @@ struct balance {
 	s32 busiest; /* the place of the group in the ring that begins with the CPU's own; -1: none */
 	s64 imbalance;
 	u32 migration_type;
+	s32 sched_cache; /* cache-aware balancing: 0 off, 1 on, -1 this kernel does not have it, nor what follows */
+	u32 nr_balance_failed;
+	u32 llc_overaggr_pct;
+	u32 llc_imb_pct;
 	u32 pad;
+	u64 dst_llc_util;
+	u64 dst_llc_capacity;
 	u64 span[MAX_CPUS / 64]; /* of the domain */
 	u64 env_cpus[MAX_CPUS / 64]; /* those that the pass may take from, and to */
 	struct balance_group groups[MAX_GROUPS];

@@ -217,6 +217,11 @@ impl<V: BalanceView> LbEnv<'_, V> {
         }
     }
 
+    /// What the pass writes to LLCs, by `sd_llc_id`; of two for one LLC the later.
+    pub fn llc_written(&self) -> &[(Cpu, LlcStats)] {
+        &self.llc_stats
+    }
+
     /// The tasks whose processes the pass has found too large for the destination's LLC.
     pub fn llc_dropped(&self) -> &[TaskId] {
         &self.llc_dropped

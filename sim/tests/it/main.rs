@@ -10,6 +10,7 @@ mod exec;
 mod fair;
 mod fair_forms;
 mod frequencies;
+mod group_shares;
 mod idle_cpus;
 mod idle_states;
 mod interrupts;

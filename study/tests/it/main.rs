@@ -12,6 +12,7 @@ mod experiment_files;
 mod experiment_names;
 mod fit;
 mod fuzz_corpus;
+mod grouped;
 mod hotplug;
 mod matrix;
 mod mechanisms;
