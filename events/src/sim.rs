@@ -107,8 +107,8 @@ pub enum Event {
         task: Task,
         /// Its number among the tasks of the workload; tasks that were forked follow those that began with it.
         thread: u32,
-        /// How long it is until the timer expires, ns (the slack of rt-app); negative if it has expired already, so that
-        /// the period was missed.
+        /// How long it is until the timer expires, ns (the slack of rt-app); negative if it has expired already, so
+        /// that the period was missed.
         slack_ns: i64,
     },
     /// A CPU begins to wait for the lock of a run queue. There is no event if the lock is free.

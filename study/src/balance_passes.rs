@@ -106,8 +106,8 @@ pub struct BalanceKernel {
     pub scored: BalanceAgreement,
     /// Those that are not stable.
     pub unstable: u64,
-    /// Those of a domain above the LLC in which queued tasks prefer the LLC of the pass's CPU, in recordings before 1.8:
-    /// what cache-aware balancing reads of LLCs is not in them.
+    /// Those of a domain above the LLC in which queued tasks prefer the LLC of the pass's CPU, in recordings before
+    /// 1.8: what cache-aware balancing reads of LLCs is not in them.
     pub prefer_llc: u64,
 }
 

@@ -54,8 +54,8 @@ fn variance(values: &[f64]) -> f64 {
 pub struct Difference {
     /// The difference in % (formula 2).
     pub compare_pct: f64,
-    /// The 95% interval (formula 4); `None` if a side has one value, if the interval has no ends, and for sides that are
-    /// identical.
+    /// The 95% interval (formula 4); `None` if a side has one value, if the interval has no ends, and for sides that
+    /// are identical.
     pub ci95: Option<[f64; 2]>,
     /// The p value (formula 3); `None` if a side has one value, and for sides that are identical.
     pub p_value: Option<f64>,

@@ -65,12 +65,12 @@ pub const FRAME_MAX: &str = "frame_max";
 /// The metric `missed_16ms`: how many of the frames took longer than 16 ms, in per cent (Jankbench's jank).
 pub const MISSED_16MS: &str = "missed_16ms";
 
-/// The metric `missed_periods`: of how many periods of threads that wait for a periodic timer the work was done after the
-/// next had begun, in per cent (rt-app's negative slack).
+/// The metric `missed_periods`: of how many periods of threads that wait for a periodic timer the work was done after
+/// the next had begun, in per cent (rt-app's negative slack).
 pub const MISSED_PERIODS: &str = "missed_periods";
 
-/// The metric `slack_mean`: how long before the begin of the next period such threads are done, the mean of all periods,
-/// in us; negative slack of missed periods is in it (`slack` in rt-app's log). More is better.
+/// The metric `slack_mean`: how long before the begin of the next period such threads are done, the mean of all
+/// periods, in us; negative slack of missed periods is in it (`slack` in rt-app's log). More is better.
 pub const SLACK_MEAN: &str = "slack_mean";
 
 /// The metric `time`: from the first `begin` of a transaction that is done to the exit of the last task, in seconds.

@@ -77,7 +77,8 @@ pub struct SimulationFlags {
     /// Exit with 3 if this holds: 'worse > 2%'.
     ///
     /// worse: a row is worse by the verdict's rule. 'worse > N%': a row is worse by more than N%, and not by chance.
-    /// 'not better': no row is better, or one is worse. Needs two repeats or more; `wakelab docs judge-a-patch` has recipes.
+    /// 'not better': no row is better, or one is worse. Needs two repeats or more; `wakelab docs judge-a-patch` has
+    /// recipes.
     #[arg(long, value_name = "CONDITION", hide_short_help = true)]
     pub fail_if: Option<FailIf>,
 }
@@ -87,8 +88,8 @@ pub struct SimulationFlags {
 pub struct UntilFlags {
     /// Repeat until each 95% interval is within ±N%.
     ///
-    /// As often as --repeat says at first, then half as often again, and so on. `wakelab docs trust` says what that does to
-    /// intervals and p.
+    /// As often as --repeat says at first, then half as often again, and so on. `wakelab docs trust` says what that
+    /// does to intervals and p.
     #[arg(long, value_name = "N%", value_parser = Until::parse_half_width)]
     until: Option<f64>,
     /// With --until: repeat each case N times at most; 30 if left out.

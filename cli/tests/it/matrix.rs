@@ -154,6 +154,35 @@ fn a_file_of_two_sides_written_with_lists_gives_the_same_bytes() {
     }
 }
 
+/// The table, the letter and a matrix print what JSON has, with the sign of all other differences: positive is better.
+#[test]
+fn power_has_one_sign_in_every_form() {
+    let here = folder();
+    let of = |more: &[&str]| {
+        let flags =
+            ["compare", "--machine", "pixel6", "--kernel", "v6.1", "--workload", "jankbench:mean", "--load", "1"];
+        let times = ["--base", "", "--settle", "50ms", "--time", "1500ms", "--repeat", "2"];
+        printed(&wakelab(here.path(), &[&flags[..], &times, more].concat()))
+    };
+    let with = ["--with", "RUNNABLE_BOOST"];
+    let power = json(&of(&[&with[..], &["--format", "json"]].concat()))["rows"][0]["power"].clone();
+    let pct = format!("{:+.2}", power[0]["compare_pct"].as_f64().expect("a number"));
+    let less = power[0]["with"].as_f64() < power[0]["base"].as_f64();
+    assert_eq!(less, pct.starts_with('+'), "{power:#}");
+    for more in [
+        &with[..],
+        &["--with", "RUNNABLE_BOOST", "--format", "lkml"],
+        &[&with[..], &["--with", "x=NO_SIS_UTIL"]].concat(),
+    ] {
+        let text = of(more);
+        let line = text.lines().find(|line| line.contains("power, mW")).unwrap_or_else(|| panic!("{text}"));
+        assert!(line.contains(&pct), "{pct}: {text}");
+    }
+    // Metrics of one run have its searches and times once.
+    let both = of(&["--workload", "jankbench:jank", "--load", "1", "--with", "RUNNABLE_BOOST"]);
+    assert_eq!((both.matches("power, mW").count(), both.matches("mean, jank").count() > 0), (1, true), "{both}");
+}
+
 #[test]
 fn kernel_against_kernel_is_two_sides() {
     let here = folder();

@@ -38,6 +38,29 @@ fn a_file_of_rt_app_needs_no_load_and_runs_as_often_as_one_says() {
     assert!(three.contains("3 x 4 threads"), "{three}");
 }
 
+/// 2 ms of work in each 10 ms, and 12 ms in each 10 ms, which is late from the first period on. A timer that is
+/// relative starts anew when it was missed, so that the thread is late by 2 ms each time.
+#[test]
+fn threads_with_timers_are_measured_by_their_slack() {
+    let text = r#"{"tasks": {
+        "early": {"run": 2000, "timer": {"ref": "a", "period": 10000}},
+        "late": {"run": 12000, "timer": {"ref": "b", "period": 10000}}}}"#;
+    let here = folder("w.json", text);
+    let args = ["compare", "--machine", "test-8c", "--kernel", "v6.1", "--base", "", "--with", "NO_SIS_UTIL"];
+    let more = ["--settle", "100ms", "--time", "1s", "--repeat", "1", "--workload", "w.json"];
+    let (_, json, errors) = texts(&wakelab(here.path(), &[&args[..], &more, &["--format", "json"]].concat()));
+    assert_eq!(errors, "");
+    let found: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let row = &found["rows"][0];
+    assert_eq!((row["metric"].as_str(), row["better"].as_str()), (Some("slack_mean"), Some("higher")));
+    let of = |thread: usize, key: &str| row["base"]["threads"][thread][key].as_f64().expect("a number");
+    assert_eq!(row["base"]["threads"][0]["name"], "early");
+    assert!((7.9e6..8.1e6).contains(&of(0, "slack_mean_ns")) && of(0, "missed_pct") == 0.0, "{row:#}");
+    assert!((-2.2e6..-1.9e6).contains(&of(1, "slack_mean_ns")) && of(1, "missed_pct") == 100.0, "{row:#}");
+    let (_, table, _) = texts(&wakelab(here.path(), &[&args[..], &more].concat()));
+    assert!(table.contains("Threads with periods") && table.contains("late") && table.contains("100.00"), "{table}");
+}
+
 #[test]
 fn only_a_file_of_rt_app_needs_no_load() {
     let (code, _, errors) = texts(&compare(Path::new("."), "netperf:TCP_RR", &[]));

@@ -238,13 +238,13 @@ table! {
         migration_type: i32 = "What is to be moved (`env->migration_type`): 0 load, 1 utilisation, 2 tasks, 3 a misfit \
                                task, 4 a task that prefers the LLC. It has no meaning without a group.";
         imbalance: i64 = "How much of it (`env->imbalance`).";
-        sched_cache: Option<i32> = "Since 7.2: 1 if cache-aware balancing is on (`sched_cache_enabled()`). Null, as what \
-                                    follows, if the kernel does not have it.";
+        sched_cache: Option<i32> = "Since 7.2: 1 if cache-aware balancing is on (`sched_cache_enabled()`). Null, as \
+                                    what follows, if the kernel does not have it.";
         nr_balance_failed: Option<i32> = "`sd->nr_balance_failed`.";
         llc_overaggr_pct: Option<i32> = "`llc_balancing/overaggr_pct` of debugfs.";
         llc_imb_pct: Option<i32> = "`llc_balancing/imb_pct`.";
-        dst_llc_util: Option<i64> = "`sd_llc_shared->util_avg` of the LLC of `dst_cpu`; -1, here and below, without such \
-                                     a domain.";
+        dst_llc_util: Option<i64> = "`sd_llc_shared->util_avg` of the LLC of `dst_cpu`; -1, here and below, without \
+                                     such a domain.";
         dst_llc_capacity: Option<i64> = "`sd_llc_shared->capacity` of that LLC.";
         group_llc_util: Option<Longs> = "By group: `util_avg` of the LLC of its first CPU.";
         group_llc_capacity: Option<Longs> = "By group: `capacity` of that LLC.";

@@ -261,8 +261,8 @@ fn repeats(verdicts: &[Verdict<'_>]) -> String {
 
 fn notes(found: &MatrixComparison) -> Vec<String> {
     let mut notes = vec![
-        "All numbers are simulated: they say what the model does, not what a machine did. `wakelab docs evidence` says how \
-         far the model is from published results."
+        "All numbers are simulated: they say what the model does, not what a machine did. `wakelab docs evidence` says \
+         how far the model is from published results."
             .to_owned(),
     ];
     if !found.complete {

@@ -1,6 +1,6 @@
-//! Choices of Debian's kernels in guests for tasks in control groups, made again by the model. `tests/data/grouped` has
-//! a part of what `vm/grouped` records: groups of different weights, one with a quota, one with half of the CPUs, one in
-//! another, an idle one, and pairs whose ends are in two groups.
+//! Choices of Debian's kernels in guests for tasks in control groups, made again by the model. `tests/data/grouped`
+//! has a part of what `vm/grouped` records: groups of different weights, one with a quota, one with half of the CPUs,
+//! one in another, an idle one, and pairs whose ends are in two groups.
 
 use std::path::PathBuf;
 use wakelab_events::{Reader, Row};

@@ -231,8 +231,8 @@ fn periods(rows: &[CompareRow]) -> String {
         return String::new();
     }
     format!(
-        "\nThreads with periods: slack is from the end of the work to the begin of the next period, negative if that was \
-         missed\n\n{}",
+        "\nThreads with periods: slack is from the end of the work to the begin of the next period, negative if that \
+         was missed\n\n{}",
         table_text(&table)
     )
 }
