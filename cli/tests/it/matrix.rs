@@ -179,8 +179,13 @@ fn power_has_one_sign_in_every_form() {
         assert!(line.contains(&pct), "{pct}: {text}");
     }
     // Metrics of one run have its searches and times once.
-    let both = of(&["--workload", "jankbench:jank", "--load", "1", "--with", "RUNNABLE_BOOST"]);
-    assert_eq!((both.matches("power, mW").count(), both.matches("mean, jank").count() > 0), (1, true), "{both}");
+    let flags = ["compare", "--machine", "pixel6", "--kernel", "v6.1", "--workload", "jankbench", "--load", "1"];
+    let sides = ["--base", "", "--with", "RUNNABLE_BOOST", "--settle", "50ms", "--time", "1500ms", "--repeat", "2"];
+    let all = printed(&wakelab(here.path(), &[&flags[..], &sides].concat()));
+    assert_eq!((all.matches("power, mW").count(), all.contains("mean, jank, max")), (1, true), "{all}");
+    for metric in ["frame_mean, ms", "missed_16ms, %", "frame_max, ms"] {
+        assert!(all.contains(&format!("jankbench {metric}")), "{metric}: {all}");
+    }
 }
 
 #[test]

@@ -132,7 +132,8 @@ impl DlEntity {
 
     /// `dl_next_period()`.
     fn next_period(&self) -> u64 {
-        self.deadline - self.params.deadline + self.params.period
+        // A change of policy may leave a deadline that is less than the new relative one.
+        self.deadline.wrapping_sub(self.params.deadline).wrapping_add(self.params.period)
     }
 
     /// `dl_entity_overflow()`: what is left would exceed its density if it were used up to the deadline.

@@ -177,6 +177,9 @@ impl Sink for Follow {
     }
 }
 
+/// A tick of 250 Hz, ns.
+const TICK_NS: u64 = 4_000_000;
+
 const MACHINES: [&str; 5] = ["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s"];
 const SWITCHES: [&str; 9] = [
     "",
@@ -231,9 +234,12 @@ proptest! {
         }
         if spinners >= nr_cpus {
             // CPUs that always have something to compute idle only until all tasks have started: less than a tenth of
-            // the time.
+            // the time. A realtime task that wakes on a CPU with a fair spinner takes it, although another CPU is idle
+            // (select_task_rq_rt() looks for another only where a realtime task runs): the spinner waits there for the
+            // next tick, which kicks a balance.
             let idle: u64 = out.cpus.iter().map(|time| time.idle).sum();
-            prop_assert!(idle < until * u64::from(nr_cpus) / 10, "{} ns idle", idle);
+            let tick = if realtime.is_some() { TICK_NS } else { 0 };
+            prop_assert!(idle < until * u64::from(nr_cpus) / 10 + tick, "{} ns idle", idle);
         }
     }
 }

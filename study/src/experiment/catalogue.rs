@@ -85,8 +85,11 @@ impl Catalogue for Shipped {
         // An unknown name is reported before a wrong load.
         wakelab_workload::describe(name).map_err(wrong)?;
         let params: BTreeMap<String, u64> = params.iter().cloned().collect();
-        let build = |load| wakelab_workload::build(name, load, nr_cpus, &params).map_err(wrong);
-        loads(load)?.into_iter().map(build).collect()
+        let (loads, results) = (loads(load)?, results_of(name));
+        let of_load = |load| results.iter().map(move |name| (name, load));
+        let build =
+            |(name, load): (&String, Load)| wakelab_workload::build(name, load, nr_cpus, &params).map_err(wrong);
+        loads.into_iter().flat_map(of_load).map(build).collect()
     }
 
     fn lenient_workloads(
@@ -97,6 +100,9 @@ impl Catalogue for Shipped {
         nr_cpus: u32,
     ) -> Result<(Vec<Workload>, Vec<String>), LookupError> {
         let (_, warnings) = wakelab_workload::describe_leniently(name).map_err(wrong)?;
+        if warnings.is_empty() {
+            return self.workloads(name, load, params, nr_cpus).map(|workloads| (workloads, Vec::new()));
+        }
         let params: BTreeMap<String, u64> = params.iter().cloned().collect();
         // The warnings are about the file, and the same at each load.
         let build = |load| {
@@ -105,6 +111,16 @@ impl Catalogue for Shipped {
         let workloads = loads(load)?.into_iter().map(build).collect::<Result<_, _>>()?;
         Ok((workloads, warnings.iter().map(ToString::to_string).collect()))
     }
+}
+
+/// The workloads of a name. Jankbench prints all of its results after one run: its name alone is all of them.
+fn results_of(name: &str) -> Vec<String> {
+    const ALL_OF_ONE_RUN: &str = "jankbench";
+    if !name.eq_ignore_ascii_case(ALL_OF_ONE_RUN) {
+        return vec![name.to_owned()];
+    }
+    let of_it = |one: &String| one.split_once(':').is_some_and(|(benchmark, _)| benchmark == ALL_OF_ONE_RUN);
+    wakelab_workload::names().into_iter().filter(of_it).collect()
 }
 
 /// The loads of a list.
