@@ -76,7 +76,9 @@ fn a_capture_of_one_policy_predicts_the_flip_under_the_other() {
     recorded(&of, folder.path());
     let captured = captured(folder.path(), &of.machine, false);
     assert_eq!((captured.load, captured.groups.len()), (196, 1), "{:?}", captured.groups);
-    let asked = Experiment { settle_ns: 340 * MS, time_ns: 30 * MS, ..again(&captured, &of) };
+    // A capture does not know where its tasks are when it begins, and one seed of three flips after 420 ms only, where
+    // the original's have all flipped by the end of its ramp.
+    let asked = Experiment { settle_ns: 640 * MS, time_ns: 30 * MS, ..again(&captured, &of) };
     let row = &made(&asked, &Simulator).rows[0];
     assert!((150.0..300.0).contains(&row.compare_pct), "{:+.1}%", row.compare_pct);
 }
