@@ -428,8 +428,8 @@ fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
         changed("\"throughput\"", "\"power\""),
         "4: `workload.metric`: no metric \"power\" is computed of a run; expected throughput, time, latency_50pct, \
          latency_90pct, latency_99pct, latency_99.9pct, latency_max, latency_mean, rate_20pct, rate_50pct, rate_90pct, \
-         rate_max, frame_mean, frame_max, missed_16ms\n  hint: \"done\" in a program counts one \
-         more transaction, whose unit is `unit`"
+         rate_max, frame_mean, frame_max, missed_16ms, missed_periods, slack_mean\n  hint: \"done\" in a program \
+         counts one more transaction, whose unit is `unit`"
     );
     assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean `throughput`?"));
 }
@@ -442,6 +442,13 @@ fn a_latency_is_in_microseconds_and_less_is_better() {
     };
     assert!(header("ns", "lower").contains("unit`: a latency is in microseconds; expected \"us\", found \"ns\""));
     assert!(header("us", "higher").contains("less latency is better; expected \"lower\", found \"higher\""));
+    let slack = |unit: &str, better: &str| {
+        let more = "metric = \"throughput\"\nunit = \"u\"\nbetter = \"lower\"";
+        changed(more, &format!("metric = \"slack_mean\"\nunit = \"{unit}\"\nbetter = \"{better}\""))
+    };
+    for (unit, better) in [("ms", "higher"), ("us", "lower")] {
+        assert!(slack(unit, better).contains("slack is in microseconds, and more is better"), "{unit} {better}");
+    }
 }
 
 #[test]
