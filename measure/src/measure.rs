@@ -164,7 +164,7 @@ impl Measure {
         let began = std::mem::replace(woken, NOT_WOKEN);
         if began != NOT_WOKEN && time < self.end_ns {
             self.wakeup_latencies.record(time - began);
-            self.periods.woke(task as u32, time - began);
+            self.periods.woke(task, time - began);
         }
     }
 
