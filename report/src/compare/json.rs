@@ -23,7 +23,7 @@ pub fn json(comparison: &Comparison, verdict: &Verdict<'_>) -> Value {
 }
 
 /// Everything that was found of a matrix: its means and verdicts, and for each machine, kernel and variant what
-/// [`json`] has of two sides, with p corrected for the whole matrix.
+/// [`json()`] has of two sides, with p corrected for the whole matrix.
 pub fn matrix_json(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Value {
     let means = means_of(found, verdicts).into_iter().map(|(variant, over, name, mean)| {
         json!({

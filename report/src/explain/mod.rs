@@ -222,8 +222,8 @@ pub fn csv_header() -> String {
     written([names(&COLUMNS)])
 }
 
-/// The line of one row: what [`json`] has, with the CPUs that were looked at and those that were idle besides as lists
-/// with blanks.
+/// The line of one row: what [`json()`] has, with the CPUs that were looked at and those that were idle besides as
+/// lists with blanks.
 pub fn csv_line(explained: &Explained<'_>) -> String {
     let Explained { file, row, topo, steps, decision, wait_ns, .. } = explained;
     let list = |cpus: Vec<u32>| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
