@@ -80,6 +80,8 @@ export async function tooltips(page) {
     const term = terms.nth(at);
     if (!await term.isVisible()) continue;
     await term.focus();
+    // The focus scrolls the label into view, and the next frame moves the text to the side where there is room.
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     const shown = await term.evaluate((one) => {
       const tip = document.getElementById(one.getAttribute("aria-describedby"));
       const [box, of] = [tip.getBoundingClientRect(), one.getBoundingClientRect()];

@@ -18,7 +18,8 @@ const browser = await chromium.launch({
 function opener(file) {
   const told = { said: [], asked: [] };
   const open = async (width, colorScheme, height = 900) => {
-    const context = await browser.newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true });
+    // Without motion a page is where it was asked to be at once: a smooth scroll takes as long as the machine likes.
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true, reducedMotion: "reduce" });
     context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     page.on("console", (message) => { if (["error", "warning"].includes(message.type())) told.said.push(message.text()); });
