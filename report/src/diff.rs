@@ -1,7 +1,7 @@
 //! Two results or recordings side by side.
 
 use crate::VERSION;
-use crate::numbers::{NONE, amount, count, p_value, signed, spread};
+use crate::numbers::{amount, count, interval, p_value, signed, spread};
 use crate::table::{table as new_table, text as table_text, with_text_at_end};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -94,12 +94,7 @@ fn results(rows: &[(&DiffRow, &JudgedRow)]) -> String {
         let found = &row.difference;
         let (a, b) = (row.values_a.len(), row.values_b.len());
         line.extend([side(mean_a, std_a, a), side(mean_b, std_b, b), signed(found.compare_pct, 2)]);
-        line.push(
-            found
-                .ci95
-                .map_or_else(|| NONE.to_owned(), |[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2))),
-        );
-        line.push(p_value(found.p_value));
+        line.extend([interval(found.ci95), p_value(found.p_value)]);
         line.push(if a == b { a.to_string() } else { format!("{a}, {b}") });
         if compared {
             line.push(row.compare_pct.map_or_else(String::new, |both| both.map(|pct| signed(pct, 2)).join(", ")));

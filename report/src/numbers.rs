@@ -35,6 +35,11 @@ pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * part as f64 / whole as f64) }
 }
 
+/// `[-4.42, +11.62]`; `n/a` for none.
+pub fn interval(ci95: Option<[f64; 2]>) -> String {
+    ci95.map_or_else(|| NONE.to_owned(), |[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2)))
+}
+
 /// `one thing`, `2 things`.
 pub fn count(n: u64, thing: &str) -> String {
     format!("{} {thing}{}", thousands(n), if n == 1 { "" } else { "s" })

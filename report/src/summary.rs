@@ -6,26 +6,22 @@ use crate::explain::reason_meaning;
 use crate::numbers::{count, percent, thousands};
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use wakelab_sched::select::Reason;
 use wakelab_study::summary::{Group, Summary};
 
 /// The table, reasons as columns.
 pub fn text(summary: &Summary) -> String {
-    let present: BTreeSet<_> = summary.groups.values().flat_map(BTreeMap::keys).collect();
-    let reasons: Vec<Reason> = Reason::ALL.into_iter().filter(|reason| present.contains(reason)).collect();
+    let all = summary.reasons();
+    let reasons: Vec<Reason> = Reason::ALL.into_iter().filter(|reason| all.contains_key(reason)).collect();
     let mut header = vec!["kernel", "load", "flags", "rows"];
     header.extend(reasons.iter().map(|reason| reason.name()));
     let who = summary.kinds.who();
     let mut table = table(&header, 3);
-    let mut total: BTreeMap<Reason, u64> = BTreeMap::new();
     for (Group { kernel, load, flags }, counts) in &summary.groups {
-        for (reason, rows) in counts {
-            *total.entry(*reason).or_default() += rows;
-        }
         table.add_row(line([(*kernel).to_owned(), load.clone(), (*flags).to_owned()], &reasons, counts));
     }
-    table.add_row(line(["all".to_owned(), String::new(), String::new()], &reasons, &total));
+    table.add_row(line(["all".to_owned(), String::new(), String::new()], &reasons, &all));
     let mut text = format!("Share of each reason in the decisions of {who}, per cent of the row's wake-ups\n\n");
     text += &table_text(&table);
     text += &format!("\n{} left out, as their state changed while {who} decided.\n", count(summary.unstable, "row"));

@@ -1,9 +1,7 @@
 //! A survey: policies by what they are worth on all loads, and on each.
 
-use crate::compare::{
-    matrix_groups, matrix_header, matrix_interval, matrix_json, matrix_key, matrix_model, matrix_verdict_of,
-};
-use crate::numbers::{fixed, signed};
+use crate::compare::{matrix_groups, matrix_header, matrix_json, matrix_key, matrix_model, matrix_verdict_of};
+use crate::numbers::{fixed, interval, signed};
 use crate::table::{table as new_table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -75,7 +73,7 @@ fn over_all(found: &MatrixComparison, ranked: &[Ranked<'_>]) -> String {
             format!("{rank}"),
             found.variants[one.variant].clone(),
             signed(one.mean.pct, 2),
-            matrix_interval(one.mean.ci95),
+            interval(one.mean.ci95),
             one.better.to_string(),
             one.worse.to_string(),
             one.rows.to_string(),

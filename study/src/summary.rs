@@ -29,6 +29,17 @@ pub struct Summary {
     pub groups: BTreeMap<Group, BTreeMap<Reason, u64>>,
 }
 
+impl Summary {
+    /// The number of rows by reason, of all groups.
+    pub fn reasons(&self) -> BTreeMap<Reason, u64> {
+        let mut all = BTreeMap::new();
+        for (&reason, rows) in self.groups.values().flatten() {
+            *all.entry(reason).or_default() += rows;
+        }
+        all
+    }
+}
+
 /// Returns the name of the kind of wake-up.
 pub fn flags_name(flags: WakeFlags) -> &'static str {
     if flags.contains(WakeFlags::FORK) {

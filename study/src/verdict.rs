@@ -66,7 +66,8 @@ pub struct JudgedRow {
     pub verdict: RowVerdict,
     /// How much better the other side is, %.
     pub compare_pct: f64,
-    /// The 95% interval of `compare_pct`, not corrected for the number of rows; `None` for one repeat.
+    /// The 95% interval of `compare_pct`, not corrected for the number of rows; `None` for one repeat, and for
+    /// identical sides.
     pub ci95: Option<[f64; 2]>,
     /// The p value, corrected for the rows that are tested; `None` if this one is not: identical, or one repeat.
     pub p_holm: Option<f64>,
@@ -282,7 +283,7 @@ pub(crate) fn judge_outcomes(rows: &[Outcome]) -> Vec<(RowVerdict, Option<f64>, 
 
 fn judge(rows: &[(&Comparison, &CompareRow)]) -> Vec<JudgedRow> {
     let outcome = |(_, row): &(&Comparison, &CompareRow)| Outcome {
-        identical: row.base.values == row.with.values,
+        identical: row.is_identical(),
         compare_pct: row.compare_pct,
         p_value: row.p_value,
         spreads: spreads(row),

@@ -203,7 +203,7 @@ impl<'f> Recorder<'f> {
             Event::Done { task, latency } => {
                 self.transactions.push(TransactionRow { t_ns, pid: int(task), latency_ns: latency as i64 })
             }
-            // A reader of the files has it from the switches: a thread that waits for its timer sleeps.
+            // No table has slack: a comparison counts it while it runs.
             Event::Period { .. } => Ok(()),
             Event::Exit { task } => self.tasks.push(TaskRow {
                 t_ns,

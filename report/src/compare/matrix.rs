@@ -4,7 +4,7 @@ use super::differences::wrapped;
 use super::table::WATTS;
 use super::verdict::conclusion;
 use crate::VERSION;
-use crate::numbers::{NONE, amount, count, duration, signed, spread, switches};
+use crate::numbers::{NONE, amount, count, duration, interval, signed, spread, switches};
 use crate::reproduce::to_make;
 use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
@@ -210,11 +210,6 @@ fn cells(row: &CompareRow, judged: &JudgedRow) -> [String; 2] {
         RowVerdict::Same | RowVerdict::Untested => String::new(),
     };
     [format!("{mark}{}", signed(row.compare_pct, 2)), interval(row.ci95)]
-}
-
-/// `[-4.42, +11.62]`.
-pub(crate) fn interval(ci95: Option<[f64; 2]>) -> String {
-    ci95.map_or_else(|| NONE.to_owned(), |[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2)))
 }
 
 /// A geometric mean with its interval.

@@ -18,8 +18,8 @@ pub use json::{json, matrix_json};
 pub use lkml::{lkml, matrix_lkml};
 pub(crate) use matrix::{Group as MatrixGroup, Line as MatrixLine};
 pub(crate) use matrix::{
-    groups as matrix_groups, header as matrix_header, interval as matrix_interval, kernels as matrix_kernels,
-    key as matrix_key, machines as matrix_machines, matrix_verdict_lines, model as matrix_model, overs as matrix_overs,
+    groups as matrix_groups, header as matrix_header, kernels as matrix_kernels, key as matrix_key,
+    machines as matrix_machines, matrix_verdict_lines, model as matrix_model, overs as matrix_overs,
 };
 pub use matrix::{matrix_plan, matrix_table};
 

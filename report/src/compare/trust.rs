@@ -1,7 +1,7 @@
 //! How sure the rows are: sensitivity to the assumed constants, and a control run of the base side; as tables and as
 //! JSON.
 
-use crate::numbers::{NONE, count, fixed, p_value, signed, thousands};
+use crate::numbers::{NONE, count, fixed, interval, p_value, signed, thousands};
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -211,9 +211,6 @@ pub fn sensitivity_json(found: &Sensitivity) -> Value {
 pub fn control(comparison: &Comparison, control: &Control) -> String {
     let columns = ["case", "load", "compare%", "95% interval", "base against itself", "95% interval", "p", "n"];
     let mut rows = table(&columns, 2);
-    let interval = |ends: Option<[f64; 2]>| {
-        ends.map_or_else(|| NONE.to_owned(), |[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2)))
-    };
     for row in &control.rows {
         let same = comparison
             .rows

@@ -100,11 +100,8 @@ impl Explanations {
 /// Where there is more than a page takes.
 pub fn summary(summary: &Summary, read: &Read<'_>) -> Result<String, Error> {
     let who = summary.kinds.who();
-    let mut all: BTreeMap<Reason, u64> = BTreeMap::new();
-    for (&reason, rows) in summary.groups.values().flatten() {
-        *all.entry(reason).or_default() += rows;
-    }
-    let mut page = read.page(format!("Reasons of the decisions of {who}"), why_there(&all), summary.kinds);
+    let mut page =
+        read.page(format!("Reasons of the decisions of {who}"), why_there(&summary.reasons()), summary.kinds);
     let met = all_reasons(summary.groups.values());
     // By kernel and load; the kinds of wake-ups are in the table.
     let mut by_load: BTreeMap<(&str, &str), BTreeMap<Reason, u64>> = BTreeMap::new();

@@ -64,9 +64,9 @@ pub struct PowerDifference {
     pub with: f64,
     /// How much less `with` takes, % of `base`; positive is less.
     pub compare_pct: f64,
-    /// Its 95% interval, \[low, high\]; `None` for one repeat.
+    /// Its 95% interval, \[low, high\]; `None` for one repeat, and for identical sides.
     pub ci95: Option<[f64; 2]>,
-    /// The two-sided p value of equal means; `None` for one repeat.
+    /// The two-sided p value of equal means; `None` for one repeat, and for identical sides.
     pub p_value: Option<f64>,
 }
 

@@ -127,9 +127,9 @@ pub struct CompareRow {
     pub compare_pct: f64,
     /// The standard deviation of `with` in % of its own mean, as schedtests prints it in brackets; 0 for one repeat.
     pub compare_std_pct: f64,
-    /// The 95% interval of `compare_pct`, \[low, high\]; `None` for one repeat.
+    /// The 95% interval of `compare_pct`, \[low, high\]; `None` for one repeat, and for identical sides.
     pub ci95: Option<[f64; 2]>,
-    /// The two-sided p value of equal means; `None` for one repeat.
+    /// The two-sided p value of equal means; `None` for one repeat, and for identical sides.
     pub p_value: Option<f64>,
     /// The test that gave both; `None` if there was none.
     pub test: Option<&'static str>,
@@ -280,6 +280,11 @@ pub struct SearchRates {
 }
 
 impl CompareRow {
+    /// Whether both sides have the same value with every seed.
+    pub fn is_identical(&self) -> bool {
+        self.base.values == self.with.values
+    }
+
     /// Whether this is the row of a workload at its load.
     pub(super) fn is_of(&self, workload: &Workload) -> bool {
         (&self.benchmark, &self.case, &self.load) == (&workload.benchmark, &workload.case, &workload.load)

@@ -40,7 +40,7 @@ impl Until {
     /// Whether the interval of a row is narrow enough, or both sides have the same value with every seed. Without an
     /// interval it is not.
     pub fn is_reached(&self, row: &CompareRow) -> bool {
-        row.base.values == row.with.values || half_width_pct(row.ci95).is_some_and(|half| half <= self.half_width_pct)
+        row.is_identical() || half_width_pct(row.ci95).is_some_and(|half| half <= self.half_width_pct)
     }
 }
 

@@ -85,11 +85,7 @@ impl Catalogue for Shipped {
         // An unknown name is reported before a wrong load.
         wakelab_workload::describe(name).map_err(wrong)?;
         let params: BTreeMap<String, u64> = params.iter().cloned().collect();
-        let (loads, results) = (loads(load)?, results_of(name));
-        let of_load = |load| results.iter().map(move |name| (name, load));
-        let build =
-            |(name, load): (&String, Load)| wakelab_workload::build(name, load, nr_cpus, &params).map_err(wrong);
-        loads.into_iter().flat_map(of_load).map(build).collect()
+        at_each(name, load, |name, load| wakelab_workload::build(name, load, nr_cpus, &params))
     }
 
     fn lenient_workloads(
@@ -100,17 +96,24 @@ impl Catalogue for Shipped {
         nr_cpus: u32,
     ) -> Result<(Vec<Workload>, Vec<String>), LookupError> {
         let (_, warnings) = wakelab_workload::describe_leniently(name).map_err(wrong)?;
-        if warnings.is_empty() {
-            return self.workloads(name, load, params, nr_cpus).map(|workloads| (workloads, Vec::new()));
-        }
         let params: BTreeMap<String, u64> = params.iter().cloned().collect();
         // The warnings are about the file, and the same at each load.
-        let build = |load| {
-            wakelab_workload::build_leniently(name, load, nr_cpus, &params).map(|(workload, _)| workload).map_err(wrong)
-        };
-        let workloads = loads(load)?.into_iter().map(build).collect::<Result<_, _>>()?;
+        let workloads = at_each(name, load, |name, load| {
+            wakelab_workload::build_leniently(name, load, nr_cpus, &params).map(|(workload, _)| workload)
+        })?;
         Ok((workloads, warnings.iter().map(ToString::to_string).collect()))
     }
+}
+
+/// The workloads of a name at each of the loads of a list.
+fn at_each(
+    name: &str,
+    load: &str,
+    build: impl Fn(&str, Load) -> Result<Workload, WorkloadError>,
+) -> Result<Vec<Workload>, LookupError> {
+    let names = results_of(name);
+    let places = loads(load)?.into_iter().flat_map(|load| names.iter().map(move |name| (name, load)));
+    places.map(|(name, load)| build(name, load).map_err(wrong)).collect()
 }
 
 /// The workloads of a name. Jankbench prints all of its results after one run: its name alone is all of them.

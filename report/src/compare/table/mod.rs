@@ -5,16 +5,17 @@ mod search;
 
 pub(super) use power::WATTS;
 
-use super::{differences, matrix_interval};
+use super::differences;
 use crate::VERSION;
 use crate::numbers::{
-    NONE, amount, count, duration, fixed, fixed_or_none, p_value, signed, spread, switches, thousands,
+    NONE, amount, count, duration, fixed, fixed_or_none, interval, p_value, signed, spread, switches, thousands,
 };
 use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
 use wakelab_input::printable;
 use wakelab_measure::{RunStats, State};
 use wakelab_study::compare::{Better, CompareRow, Comparison, ExperimentInfo, PublishedRow, Side};
+use wakelab_study::verdict::RowVerdict;
 use wakelab_workload::TIME;
 
 /// The whole comparison: what was run, results, searches, times, changes of state, and what is assumed.
@@ -154,7 +155,7 @@ fn results(rows: &[CompareRow]) -> String {
             spread(row.base.mean, row.base.std_pct, row.base.n),
             spread(row.with.mean, row.with.std_pct, row.with.n),
             signed(row.compare_pct, 2),
-            interval(row),
+            interval_or_identical(row),
             p_value(row.p_value),
             row.base.n.to_string(),
         ];
@@ -176,8 +177,8 @@ fn results(rows: &[CompareRow]) -> String {
 }
 
 /// The 95% interval, or `identical`.
-fn interval(row: &CompareRow) -> String {
-    if row.base.values == row.with.values { "identical".to_owned() } else { matrix_interval(row.ci95) }
+fn interval_or_identical(row: &CompareRow) -> String {
+    if row.is_identical() { RowVerdict::Identical.name().to_owned() } else { interval(row.ci95) }
 }
 
 /// A line for each side of each row; nothing if no task was woken.

@@ -1,7 +1,7 @@
 //! Power beside performance, with turbostat's names, and where the CPUs' time went.
 
-use super::{matrix_interval, place, sides};
-use crate::numbers::{amount, fixed, fixed_or_none, p_value, signed};
+use super::{place, sides};
+use crate::numbers::{amount, fixed, fixed_or_none, interval, p_value, signed};
 use crate::table::{table as new_table, text as table_text};
 use wakelab_study::compare::{CompareRow, KindSummary, PowerDifference, PowerSummary};
 
@@ -54,7 +54,7 @@ fn differences(rows: &[CompareRow]) -> String {
             let mut line = if n == 0 { vec![row.case.clone(), row.load.clone()] } else { vec![String::new(); 2] };
             line.push(format!("{}, {}", found.quantity, found.unit));
             line.extend([amount(found.base), amount(found.with), signed(found.compare_pct, 2)]);
-            line.extend([matrix_interval(found.ci95), p_value(found.p_value)]);
+            line.extend([interval(found.ci95), p_value(found.p_value)]);
             table.add_row(line);
         }
     }
