@@ -56,7 +56,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let running = match Source::at(folder.as_ref())?.as_slice() {
         [Source::Simulated(folder)] => walk(Switches::simulated(folder), Some(Migrations::simulated(folder)))?,
         [Source::Recorded(tables)] => walk(Switches::new(tables.switches.clone()), None)?,
-        others => return Err(format!("expected one recording or one run with switches, found {}", others.len()).into()),
+        others => {
+            let found: Vec<String> = others.iter().map(|source| source.path().display().to_string()).collect();
+            return Err(format!("expected one recording or one run with switches, found {}", found.join(", ")).into());
+        }
     };
     let ns: Vec<String> = running.ns.iter().map(|(task, ns)| format!("\"{task}\": {ns}")).collect();
     println!("{{ \"switches\": {}, \"running_ns\": {{ {} }} }}", running.switches, ns.join(", "));

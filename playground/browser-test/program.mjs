@@ -9,7 +9,7 @@ export function program(wakelab, state) {
   const flags = Object.entries({ ...state, with: state.with ?? state.base })
     .filter(([name, value]) => name !== "speed" && !(name === "load" && value === ""))
     .flatMap(([name, value]) => [`--${name}`, value]);
-  const text = execFileSync(wakelab, ["compare", "--no-cache", "--quiet", "--format", "json", ...flags], { encoding: "utf8", maxBuffer: 1 << 26 });
+  const text = execFileSync(wakelab, ["compare", "--repeat", "1", "--no-cache", "--quiet", "--format", "json", ...flags], { encoding: "utf8", maxBuffer: 1 << 26 });
   const [row] = JSON.parse(text).rows;
   return [row.base, row.with].map((side) => ({
     value: side.values[0],

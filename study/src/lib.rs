@@ -29,6 +29,7 @@ pub mod experiment;
 pub mod explain;
 pub mod fail_if;
 pub mod fit;
+pub mod geometric_mean;
 pub mod mechanisms;
 pub mod picture;
 mod published;

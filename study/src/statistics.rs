@@ -11,14 +11,8 @@
 //!    Welch's ν: all R with (w̄ − R b̄)² ≤ t² (v_w + R² v_b), where t is the 97.5% point. It includes the spread of the
 //!    base, which is the denominator, and excludes 0 exactly if p < 0.05. It has no ends if the mean of the base is not
 //!    told from 0 at that level (b̄² ≤ t² v_b).
-//! 5. The geometric mean of several rows is G = exp(Σ lᵢ / m), with lᵢ = ln(w̄ᵢ / b̄ᵢ), or ln(b̄ᵢ / w̄ᵢ) where a lower
-//!    metric is better. It is printed as 100 (G − 1), and as 100 (1 − 1 / G) if lower is better in all rows, so that
-//!    the mean of one row is its compare%. Its 95% interval takes the rows as given: the variance of Σ lᵢ / m is
-//!    Σ (v_wᵢ / w̄ᵢ² + v_bᵢ / b̄ᵢ²) / m² to first order, with the degrees of freedom of Welch and Satterthwaite
-//!    (Satterthwaite, Biometrics Bulletin 2, 1946) for this sum. A row whose sides are identical adds no variance.
 
 use crate::compare::Better;
-use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The name of the test.
@@ -41,7 +35,7 @@ pub fn std_pct(values: &[f64]) -> f64 {
 }
 
 /// Returns the sample variance; 0 for one value.
-fn variance(values: &[f64]) -> f64 {
+pub fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
     }
@@ -87,61 +81,6 @@ pub fn difference(base: &[f64], with: &[f64], better: Better) -> Difference {
         [one.min(other), one.max(other)]
     });
     Difference { compare_pct, ci95: ends, p_value: Some(2.0 * student.sf(t.abs())) }
-}
-
-/// The geometric mean of the differences of several rows.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct GeometricMean {
-    /// How much better the other side is, % (formula 5).
-    pub pct: f64,
-    /// The 95% interval of `pct`; `None` if a row has one value on a side.
-    pub ci95: Option<[f64; 2]>,
-    /// The rows that it is of.
-    pub rows: usize,
-    /// The rows that have no ratio, because a mean is 0 or negative.
-    pub left_out: usize,
-}
-
-/// Returns the geometric mean of rows, each with the values of the base and of the other side. `None` if no row has a
-/// ratio.
-pub fn geometric_mean<'a>(rows: impl IntoIterator<Item = (&'a [f64], &'a [f64], Better)>) -> Option<GeometricMean> {
-    let (mut sum, mut all_lower, mut all_repeated) = (0.0, true, true);
-    let (mut count, mut left_out) = (0, 0);
-    // The sum of the variances, and of their squares by degrees of freedom.
-    let (mut variances, mut per_freedom) = (0.0, 0.0);
-    for (base, with, better) in rows {
-        let (b, w) = (Sample::of(base), Sample::of(with));
-        let ratio = w.mean / b.mean;
-        if !(ratio.is_finite() && ratio > 0.0 && b.mean > 0.0) {
-            left_out += 1;
-            continue;
-        }
-        sum += if better == Better::Higher { ratio.ln() } else { -ratio.ln() };
-        count += 1;
-        all_lower &= better == Better::Lower;
-        all_repeated &= b.n > 1 && w.n > 1;
-        // Sides that are identical have no difference that varies.
-        for side in [b, w].into_iter().filter(|side| base != with && side.n > 1) {
-            let relative = side.v / (side.mean * side.mean);
-            variances += relative;
-            per_freedom += relative * relative / (side.n - 1) as f64;
-        }
-    }
-    if count == 0 {
-        return None;
-    }
-    let m = count as f64;
-    let pct = |log: f64| if all_lower { -100.0 * (-log).exp_m1() } else { 100.0 * log.exp_m1() };
-    let interval = || {
-        if variances == 0.0 {
-            return [pct(sum / m); 2];
-        }
-        let student = StudentsT::new(0.0, 1.0, variances * variances / per_freedom).expect("some side varies");
-        let half = student.inverse_cdf(0.975) * variances.sqrt() / m;
-        [pct(sum / m - half), pct(sum / m + half)]
-    };
-    let ci95 = all_repeated.then(interval);
-    Some(GeometricMean { pct: pct(sum / m), ci95, rows: count, left_out })
 }
 
 /// The mean of a side and the variance of that mean.

@@ -6,7 +6,7 @@
 use crate::capture::Captured;
 use crate::compare::{CompareRow, MatrixComparison, Variant};
 use crate::experiment::{self, Catalogue, LookupError, LookupSubject, Shipped};
-use crate::statistics::GeometricMean;
+use crate::geometric_mean::GeometricMean;
 use crate::verdict::{JudgedRow, RowVerdict, Verdict};
 use std::path::Path;
 use wakelab_kernel::{Feature, Preset, Switches};

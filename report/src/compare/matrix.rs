@@ -12,7 +12,7 @@ use textwrap::Options;
 use wakelab_study::compare::{
     Better, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, MatrixPlan, PowerDifference,
 };
-use wakelab_study::statistics::GeometricMean;
+use wakelab_study::geometric_mean::GeometricMean;
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
 /// The columns of sentences.

@@ -16,7 +16,7 @@ use wakelab_page::{
     Verdict as PageVerdict, render,
 };
 use wakelab_study::compare::{Better, MatrixComparison};
-use wakelab_study::statistics::GeometricMean;
+use wakelab_study::geometric_mean::GeometricMean;
 use wakelab_study::survey::{Ranked, ranking};
 use wakelab_study::verdict::{RowVerdict, Verdict};
 

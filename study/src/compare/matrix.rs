@@ -3,8 +3,8 @@
 use super::jobs::{self, FinishedJobs};
 use super::{Comparison, Experiment, RunFailed, RunProgress, Runner, Until, comparison_of, result, run};
 use crate::cache::{Key, Program};
+use crate::geometric_mean::{GeometricMean, geometric_mean};
 use crate::reproduce::cpu_s;
-use crate::statistics::{GeometricMean, geometric_mean};
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::RunStats;

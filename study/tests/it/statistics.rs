@@ -4,7 +4,8 @@
 //! literals come from integrating Student's density by Simpson's rule and bisecting formula 4 as it stands.
 
 use wakelab_study::compare::Better;
-use wakelab_study::statistics::{difference, geometric_mean, mean, std_pct};
+use wakelab_study::geometric_mean::geometric_mean;
+use wakelab_study::statistics::{difference, mean, std_pct};
 
 /// mpg of R's mtcars with automatic and with manual transmission.
 const AUTOMATIC: [f64; 19] =
