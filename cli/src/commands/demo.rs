@@ -69,12 +69,18 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn next_with(folder: &Path) -> String {
-    let (csv, parquet) = (folder.join("6.12-C-hb.csv.gz"), folder.join("sis-prop-6.1"));
-    let (csv, parquet) = (csv.display(), parquet.display());
+    let at = |name: &str| folder.join(name).display().to_string();
+    let (csv, parquet, run) = (at("6.12-C-hb.csv.gz"), at("sis-prop-6.1"), at("production"));
     format!(
         "wakelab explain {csv} --row 23            why on that CPU?\n\
          wakelab replay {csv} --with NO_SIS_UTIL   what would it have been without SIS_UTIL?\n\
          wakelab waits {parquet} --over 500us      why did tasks wait?\n\
-         wakelab stats {parquet}                   reasons, searches, waits, migrations\n"
+         wakelab stats {parquet}                   reasons, searches, waits, migrations\n\
+         \n\
+         A load in production, which is simulated here; it is recorded, and another policy tried on it:\n\
+         wakelab run production --events {run}   base, and with NO_SIS_UTIL\n\
+         wakelab diff {run}/*/*/side=*           what differs between the two\n\
+         wakelab whatif {run}/*/*/side=base --with SIS_SHORT   what would SIS_SHORT do?\n\
+         wakelab survey {run}/*/*/side=base      which of all policies helps? (a minute)\n"
     )
 }

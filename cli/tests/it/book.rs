@@ -6,6 +6,7 @@ use crate::support::wakelab;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use wakelab_kernel::Feature;
 
 fn docs() -> PathBuf {
@@ -148,6 +149,13 @@ fn clone_like() -> tempfile::TempDir {
     folder
 }
 
+/// The words of a command as the shell makes them: quoted, and with the names of files for patterns.
+fn words_of(command: &str, folder: &Path) -> Vec<String> {
+    let output = Command::new("sh").args(["-c", &format!(r"printf '%s\0' {command}")]).current_dir(folder).output();
+    let words = String::from_utf8(output.expect("a shell").stdout).expect("UTF-8");
+    words.strip_suffix('\0').unwrap_or_else(|| panic!("{command}")).split('\0').map(str::to_owned).collect()
+}
+
 /// Runs the commands of a page in order; gives the page as it should be.
 fn rerun(path: &Path) -> (String, usize) {
     let mut page = read(path);
@@ -165,7 +173,7 @@ fn rerun(path: &Path) -> (String, usize) {
             continue;
         }
         for (command, printed) in commands(block.text) {
-            let words = shlex::split(&command).unwrap_or_else(|| panic!("{}: {command}", path.display()));
+            let words = words_of(&command, folder.path());
             assert_eq!(words[0], "wakelab", "{}: {command}", path.display());
             let args: Vec<&str> = words[1..].iter().map(String::as_str).collect();
             let output = wakelab(folder.path(), &args);

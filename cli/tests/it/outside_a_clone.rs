@@ -4,6 +4,7 @@ use crate::support::{names, wakelab};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use tempfile::{TempDir, tempdir};
 
 fn empty() -> TempDir {
@@ -37,14 +38,19 @@ fn the_recordings_of_the_program_can_be_read() {
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(names(&folder.path().join("rec")), ["6.12-C-hb.csv.gz", "sis-prop-6.1", "topo-6.12-C.json"]);
     let mut commands = 0;
-    for line in next.lines() {
-        let typed = line.split("  ").next().expect("a command");
-        let args: Vec<&str> = typed.split_whitespace().skip(1).collect();
-        let (code, out, said) = run(folder.path(), &args);
-        assert!(code == Some(0) && !out.is_empty(), "{typed}: {said}");
+    for line in next.lines().filter(|line| line.starts_with("wakelab ")) {
+        let mut typed =
+            line.split("  ").next().expect("a command").replacen("wakelab", env!("CARGO_BIN_EXE_wakelab"), 1);
+        if line.contains(" survey ") {
+            // One policy in place of fifty.
+            typed += " --only SIS_SHORT";
+        }
+        let output = Command::new("sh").args(["-c", &typed]).current_dir(folder.path()).output().expect("a shell");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !output.stdout.is_empty(), "{typed}: {said}");
         commands += 1;
     }
-    assert_eq!(commands, 4);
+    assert_eq!(commands, 8);
 
     let again = run(folder.path(), &["demo", "--recordings", "rec"]);
     assert_eq!(again.0, Some(0), "the same files are there already");
