@@ -55,6 +55,7 @@ pub fn render(page: &Page) -> Result<String, Error> {
     let hashes: Vec<String> = SCRIPTS.iter().map(|script| format!("'{}'", script.hash)).collect();
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_filter("prose", |words: &str| Value::from_safe_string(text::prose(words)));
     environment.add_template("label.html", include_str!("../templates/label.html"))?;
     environment.add_template("block.html", include_str!("../templates/block.html"))?;
     environment.add_template("table.html", include_str!("../templates/table.html"))?;

@@ -99,9 +99,32 @@ pub(crate) fn json_in_html(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
+/// Text for an element of HTML, with what stands between two backticks as code, as in the terminal's texts.
+pub(crate) fn prose(words: &str) -> String {
+    let escaped = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let parts: Vec<&str> = escaped.split('`').collect();
+    // A backtick without a second one is a character.
+    let paired = parts.len() - 1 + parts.len() % 2;
+    let part = |(at, part): (usize, &&str)| match at {
+        0 => (*part).to_owned(),
+        _ if at < paired && at % 2 == 1 => format!("<code>{part}</code>"),
+        _ if at < paired => (*part).to_owned(),
+        _ => format!("`{part}"),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        assert_eq!(prose("`wakelab docs pm` has a < b"), "<code>wakelab docs pm</code> has a &lt; b");
+        assert_eq!(prose("a ` alone"), "a ` alone");
+        assert_eq!(prose("`<b>` and `"), "<code>&lt;b&gt;</code> and `");
+        assert_eq!(prose(""), "");
+    }
 
     #[test]
     fn numbers_have_three_digits_at_least_and_commas() {

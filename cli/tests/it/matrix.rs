@@ -178,6 +178,13 @@ fn power_has_one_sign_in_every_form() {
         let line = text.lines().find(|line| line.contains("power, mW")).unwrap_or_else(|| panic!("{text}"));
         assert!(line.contains(&pct), "{pct}: {text}");
     }
+    // So does the page of a matrix.
+    of(&["--with", "RUNNABLE_BOOST", "--with", "x=NO_SIS_UTIL", "--html", "m.html"]);
+    let page = fs::read_to_string(here.path().join("m.html")).expect("a page");
+    let table = page.split_once("workload-1-power-table").expect("a table of power").1;
+    let table = table.split_once("</table>").expect("its end").0;
+    let cell = format!("<td class=\"num\">{}</td>", pct.trim_start_matches('+'));
+    assert!(table.contains("<td>power, mW</td>") && table.contains(&cell), "{cell}: {table}");
     // Metrics of one run have its searches and times once.
     let flags = ["compare", "--machine", "pixel6", "--kernel", "v6.1", "--workload", "jankbench", "--load", "1"];
     let sides = ["--base", "", "--with", "RUNNABLE_BOOST", "--settle", "50ms", "--time", "1500ms", "--repeat", "2"];

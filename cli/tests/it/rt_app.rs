@@ -57,7 +57,9 @@ fn threads_with_timers_are_measured_by_their_slack() {
     assert_eq!(row["base"]["threads"][0]["name"], "early");
     assert!((7.9e6..8.1e6).contains(&of(0, "slack_mean_ns")) && of(0, "missed_pct") == 0.0, "{row:#}");
     assert!((-2.2e6..-1.9e6).contains(&of(1, "slack_mean_ns")) && of(1, "missed_pct") == 100.0, "{row:#}");
-    let (_, table, _) = texts(&wakelab(here.path(), &[&args[..], &more].concat()));
+    let (_, table, _) = texts(&wakelab(here.path(), &[&args[..], &more, &["--html", "w.html"]].concat()));
+    let page = fs::read_to_string(here.path().join("w.html")).expect("a page");
+    assert!(page.contains("periods-table") && page.contains("<td>late</td>"), "the page has the threads");
     assert!(table.contains("Threads with periods") && table.contains("late") && table.contains("100.00"), "{table}");
 }
 

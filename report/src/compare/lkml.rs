@@ -1,8 +1,9 @@
 //! The table of patch letters, as schedtests prints it.
 
 use super::matrix::{Group, Line, groups, kernel, key, machine, matrix_verdict_text};
+use super::power_interval;
 use super::{differences, verdict_text};
-use crate::numbers::{amount, fixed, interval, signed, switches};
+use crate::numbers::{amount, fixed, signed, switches};
 use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
 use wakelab_study::compare::{CompareRow, Comparison, MatrixComparison, PowerDifference};
@@ -156,7 +157,7 @@ fn power(rows: &[CompareRow], text: &mut String) {
                 amount(found.base),
                 amount(found.with),
                 signed(found.compare_pct, 2),
-                interval(found.ci95),
+                power_interval(&found),
             ]);
         }
     }

@@ -1,6 +1,7 @@
 //! The tables of a matrix: a line for each load, a column for each variant.
 
 use super::differences::wrapped;
+use super::power_interval;
 use super::table::WATTS;
 use super::verdict::conclusion;
 use crate::VERSION;
@@ -148,12 +149,13 @@ pub(crate) fn header(found: &MatrixComparison, variants: bool) -> String {
     }
     line(&found.base, switches(&first.base).to_owned());
     for (variant, name) in found.variants.iter().enumerate().filter(|_| variants) {
-        let mut told: Vec<String> = Vec::new();
-        for comparison in found.of_variant(variant) {
-            let of = &comparison.experiment;
-            let mut lines = vec![format!("differs in {}", super::differ(of))];
-            lines.extend(of.notes.iter().filter(|note| note.starts_with("with: ")).cloned());
-            told.extend(lines.into_iter().filter(|line| !told.contains(line)).collect::<Vec<_>>());
+        let notes = |of: &Comparison| of.experiment.notes.clone().into_iter().filter(|note| note.starts_with("with: "));
+        let mut told: Vec<String> =
+            differences(found, variant).into_iter().map(|what| format!("differs in {what}")).collect();
+        for note in found.of_variant(variant).flat_map(notes) {
+            if !told.contains(&note) {
+                told.push(note);
+            }
         }
         let with = &found.comparisons[variant].experiment.with;
         if with != name {
@@ -183,6 +185,25 @@ pub(crate) fn header(found: &MatrixComparison, variants: bool) -> String {
         text += "\nNot complete: it was interrupted, and only rows that were done are shown.\n";
     }
     text
+}
+
+/// What a variant differs in from the base; where that is not the same everywhere, each with its machines and kernels.
+pub(crate) fn differences(found: &MatrixComparison, variant: usize) -> Vec<String> {
+    let mut all: Vec<(String, Vec<&Comparison>)> = Vec::new();
+    for comparison in found.of_variant(variant) {
+        let what = super::differ(&comparison.experiment);
+        match all.iter_mut().find(|(other, _)| *other == what) {
+            Some((_, of)) => of.push(comparison),
+            None => all.push((what, vec![comparison])),
+        }
+    }
+    if let [(what, _)] = &all[..] {
+        return vec![what.clone()];
+    }
+    let several = places(found);
+    let name = |of: &Comparison| several.iter().map(|(_, place)| place(of).as_str()).collect::<Vec<_>>().join(" ");
+    let names = |of: &[&Comparison]| of.iter().map(|one| name(one)).collect::<Vec<_>>().join(", ");
+    all.iter().map(|(what, of)| format!("{what} ({})", names(of))).collect()
 }
 
 /// The width of the names in the head, two blanks included.
@@ -266,39 +287,60 @@ fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
     text + &power(found, group)
 }
 
-/// Power and energy of a group, a line for each quantity of each line; nothing where power is not described.
+/// The power or energy of a line of a group.
+pub(crate) struct PowerLine<'a> {
+    pub(crate) line: &'a Line<'a>,
+    /// The quantity with its unit.
+    pub(crate) of: String,
+    /// The base's value.
+    pub(crate) base: f64,
+    /// The difference of each variant; `None` if it has no such quantity.
+    pub(crate) of_variants: Vec<Option<PowerDifference>>,
+}
+
+/// Power and energy of a group, a line for each quantity of each line; empty where power is not described.
+pub(crate) fn power_lines<'a>(group: &'a Group<'a>) -> Vec<PowerLine<'a>> {
+    let mut found: Vec<PowerLine<'a>> = Vec::new();
+    for line in &group.lines {
+        let all: Vec<Vec<PowerDifference>> = line.rows.iter().map(|(row, _)| PowerDifference::of(row)).collect();
+        let mut quantities: Vec<&PowerDifference> = Vec::new();
+        for one in all.iter().flatten() {
+            if quantities.iter().all(|known| known.quantity != one.quantity) {
+                quantities.push(one);
+            }
+        }
+        found.extend(quantities.iter().map(|first| PowerLine {
+            line,
+            of: format!("{}, {}", first.quantity, first.unit),
+            base: first.base,
+            of_variants: all.iter().map(|of| of.iter().find(|one| one.quantity == first.quantity).cloned()).collect(),
+        }));
+    }
+    found
+}
+
+/// The table of [`power_lines`]; nothing where power is not described.
 fn power(found: &MatrixComparison, group: &Group<'_>) -> String {
+    let lines = power_lines(group);
+    if lines.is_empty() {
+        return String::new();
+    }
     let places = places(found);
     let columns: Vec<&str> = places.iter().map(|(name, _)| *name).chain(["load", "of", "base"]).collect();
     let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "95% interval"]);
     let columns: Vec<&str> = columns.into_iter().chain(of_variants).collect();
     let mut table = new_table(&columns, places.len() + 2);
-    let mut any = false;
-    for line in &group.lines {
-        let of_variants: Vec<Vec<PowerDifference>> =
-            line.rows.iter().map(|(row, _)| PowerDifference::of(row)).collect();
-        let mut quantities: Vec<&PowerDifference> = Vec::new();
-        for one in of_variants.iter().flatten() {
-            if quantities.iter().all(|known| known.quantity != one.quantity) {
-                quantities.push(one);
-            }
+    for PowerLine { line, of, base, of_variants } in lines {
+        let mut cells: Vec<String> = places.iter().map(|(_, of)| of(line.of).clone()).collect();
+        cells.extend([line.first().load.clone(), of, amount(base)]);
+        for one in of_variants {
+            let both = one.map(|one| match one.is_identical() {
+                true => [power_interval(&one), String::new()],
+                false => [signed(one.compare_pct, 2), interval(one.ci95)],
+            });
+            cells.extend(both.unwrap_or_else(|| [NONE; 2].map(str::to_owned)));
         }
-        for &first in &quantities {
-            any = true;
-            let mut cells: Vec<String> = places.iter().map(|(_, of)| of(line.of).clone()).collect();
-            cells.push(line.first().load.clone());
-            cells.extend([format!("{}, {}", first.quantity, first.unit), amount(first.base)]);
-            for of_variant in &of_variants {
-                let same = of_variant.iter().find(|one| one.quantity == first.quantity);
-                cells.extend(
-                    same.map_or([NONE; 2].map(str::to_owned), |one| [signed(one.compare_pct, 2), interval(one.ci95)]),
-                );
-            }
-            table.add_row(cells);
-        }
-    }
-    if !any {
-        return String::new();
+        table.add_row(cells);
     }
     let [benchmark, case, _] = &group.key;
     format!(

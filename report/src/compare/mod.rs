@@ -16,15 +16,16 @@ pub(crate) use differences::differ;
 use differences::differences;
 pub use json::{json, matrix_json};
 pub use lkml::{lkml, matrix_lkml};
-pub(crate) use matrix::{Group as MatrixGroup, Line as MatrixLine};
+pub(crate) use matrix::{Group as MatrixGroup, Line as MatrixLine, PowerLine as MatrixPowerLine};
 pub(crate) use matrix::{
-    groups as matrix_groups, header as matrix_header, kernels as matrix_kernels, key as matrix_key,
-    machines as matrix_machines, matrix_verdict_lines, model as matrix_model, overs as matrix_overs,
+    differences as matrix_differences, groups as matrix_groups, header as matrix_header, kernels as matrix_kernels,
+    key as matrix_key, machines as matrix_machines, matrix_verdict_lines, model as matrix_model, overs as matrix_overs,
+    power_lines as matrix_power_lines,
 };
 pub use matrix::{matrix_plan, matrix_table};
 
-pub(crate) use table::state_name;
 pub use table::table;
+pub(crate) use table::{WATTS, power_interval, state_name};
 pub(crate) use trust::{conditions, depends, verdict_name};
 pub use trust::{control, control_json, sensitivity, sensitivity_json};
 pub use verdict::verdict_text;

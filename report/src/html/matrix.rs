@@ -1,13 +1,13 @@
 //! The pages of a matrix and of a survey: a chart of all differences, or of the ranking, then a table for each
 //! workload.
 
-use super::comparison::change;
+use super::comparison::{change, headline};
 use super::machine::machine;
 use super::{TEXT, opt, table, text};
 use crate::VERSION;
 use crate::compare::{
-    MatrixGroup, MatrixLine, matrix_groups, matrix_kernels, matrix_key, matrix_machines, matrix_overs,
-    matrix_verdict_lines, number_of_runs,
+    MatrixGroup, MatrixLine, MatrixPowerLine, WATTS, matrix_differences, matrix_groups, matrix_kernels, matrix_key,
+    matrix_machines, matrix_overs, matrix_power_lines, matrix_verdict_lines, number_of_runs,
 };
 use crate::numbers::{switches, thousands};
 use crate::survey::{conclusions as survey_lines, notes as survey_notes};
@@ -15,7 +15,7 @@ use wakelab_page::{
     Cell, Comparison as Changes, Error, Estimate, Kind, Metric, MetricRow, Page, Place, Run, Section, Table,
     Verdict as PageVerdict, render,
 };
-use wakelab_study::compare::{Better, MatrixComparison};
+use wakelab_study::compare::{Better, MatrixComparison, PowerDifference};
 use wakelab_study::geometric_mean::GeometricMean;
 use wakelab_study::survey::{Ranked, ranking};
 use wakelab_study::verdict::{RowVerdict, Verdict};
@@ -41,8 +41,8 @@ pub fn matrix(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str)
     let of_group = |(at, group): (usize, &MatrixGroup<'_>)| Section {
         id: format!("workload-{}", at + 1),
         title: group.key.join(" "),
-        paragraphs: Vec::new(),
-        tables: vec![results(found, at, group)],
+        paragraphs: power(found, at, group).map(|_| WATTS.trim().to_owned()).into_iter().collect(),
+        tables: [results(found, at, group)].into_iter().chain(power(found, at, group)).collect(),
     };
     page.sections.extend(groups.iter().enumerate().map(of_group));
     render(&page)
@@ -94,7 +94,7 @@ pub fn survey(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str)
 const UNKNOWN: Estimate = Estimate { mean: f64::NAN, interval: None };
 
 fn sentence(line: &str) -> String {
-    line.trim_start_matches("verdict: ").to_owned()
+    headline(line.trim_start_matches("verdict: ").to_owned())
 }
 
 /// The variant's name, or what stands for several.
@@ -293,9 +293,9 @@ fn sections(found: &MatrixComparison) -> Vec<Section> {
 fn sides(found: &MatrixComparison) -> Table {
     let first = &found.comparisons[0].experiment;
     let base = vec![text(found.base.clone()), text(switches(&first.base)), Cell::Empty];
-    let variants = found.variants.iter().zip(&found.comparisons).map(|(name, of)| {
-        let of = &of.experiment;
-        vec![text(name.clone()), text(switches(&of.with)), text(of.differ.join(", "))]
+    let variants = found.variants.iter().zip(&found.comparisons).enumerate().map(|(variant, (name, of))| {
+        let differ = text(matrix_differences(found, variant).join("; "));
+        vec![text(name.clone()), text(switches(&of.experiment.with)), differ]
     });
     let columns = [("Side", TEXT), ("Switches", TEXT), ("Differs in", TEXT)];
     table(
@@ -350,6 +350,27 @@ fn results(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Tabl
     let rows = group.lines.iter().map(line).collect();
     let caption = format!("{}: each variant against {}", group.key.join(" "), found.base);
     with_columns(&format!("workload-{}-table", at + 1), &caption, &first, &of_variants(found, true), rows)
+}
+
+/// Power and energy of a group; `None` where power is not described.
+fn power(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Option<Table> {
+    let lines = matrix_power_lines(group);
+    let row = |of: &MatrixPowerLine<'_>| {
+        let experiment = &of.line.of.experiment;
+        let mut cells = vec![text(experiment.machine.clone()), text(experiment.kernel.clone())];
+        cells.extend([text(of.line.first().load.clone()), text(of.of.clone()), Cell::Number(of.base, 2)]);
+        let missing = || [Cell::Empty, Cell::Empty, Cell::Empty];
+        let of_variant = |one: &Option<PowerDifference>| {
+            one.as_ref().map_or_else(missing, |one| difference(one.compare_pct, one.ci95))
+        };
+        cells.extend(of.of_variants.iter().flat_map(of_variant));
+        cells
+    };
+    let first = [("Machine", TEXT), ("Kernel", TEXT), ("Load", TEXT), ("Of", TEXT), ("Base", "")];
+    let caption = format!("{}: power of the machine and energy of what was done, positive is less", case(group));
+    let rows = lines.iter().map(row).collect();
+    let id = format!("workload-{}-power-table", at + 1);
+    (!lines.is_empty()).then(|| with_columns(&id, &caption, &first, &of_variants(found, false), rows))
 }
 
 fn means(found: &MatrixComparison) -> Table {

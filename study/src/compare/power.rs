@@ -71,6 +71,11 @@ pub struct PowerDifference {
 }
 
 impl PowerDifference {
+    /// Whether both sides have the same value with every seed.
+    pub fn is_identical(&self) -> bool {
+        self.base == self.with && self.p_value.is_none()
+    }
+
     /// Those of a row; empty if the machine does not describe its power, or if no governor was active.
     pub fn of(row: &CompareRow) -> Vec<PowerDifference> {
         let power = |run: &RunStats| {

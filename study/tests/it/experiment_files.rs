@@ -160,6 +160,7 @@ fn committed_experiments_are_read() {
         "freq-invariance-sequential-tasks-ondemand",
         "freq-invariance-sequential-tasks-pinned",
         "freq-invariance-sequential-tasks-powersave",
+        "production",
         "quickstart",
         "runnable-boosting-altra",
         "runnable-boosting-jankbench",

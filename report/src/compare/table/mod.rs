@@ -3,7 +3,7 @@
 mod power;
 mod search;
 
-pub(super) use power::WATTS;
+pub(crate) use power::{WATTS, power_interval};
 
 use super::differences;
 use crate::VERSION;

@@ -4,12 +4,13 @@ use super::{place, sides};
 use crate::numbers::{amount, fixed, fixed_or_none, interval, p_value, signed};
 use crate::table::{table as new_table, text as table_text};
 use wakelab_study::compare::{CompareRow, KindSummary, PowerDifference, PowerSummary};
+use wakelab_study::verdict::RowVerdict;
 
 /// A state in which less of the time was spent, %, is not shown.
 const SHOWN_PCT: f64 = 0.05;
 
 /// What watts are of.
-pub(in crate::compare) const WATTS: &str =
+pub(crate) const WATTS: &str =
     "Watts are the machine file's, which say more of the sides than of the device (`wakelab docs pm`).\n";
 
 /// Nothing where nothing was governed.
@@ -54,7 +55,7 @@ fn differences(rows: &[CompareRow]) -> String {
             let mut line = if n == 0 { vec![row.case.clone(), row.load.clone()] } else { vec![String::new(); 2] };
             line.push(format!("{}, {}", found.quantity, found.unit));
             line.extend([amount(found.base), amount(found.with), signed(found.compare_pct, 2)]);
-            line.extend([interval(found.ci95), p_value(found.p_value)]);
+            line.extend([power_interval(found), p_value(found.p_value)]);
             table.add_row(line);
         }
     }
@@ -63,6 +64,11 @@ fn differences(rows: &[CompareRow]) -> String {
     }
     let heading = "Power of the machine and energy of what was done, positive is less";
     format!("\n{heading}\n\n{}{WATTS}", table_text(&table))
+}
+
+/// The 95% interval, or `identical`.
+pub(crate) fn power_interval(of: &PowerDifference) -> String {
+    if of.is_identical() { RowVerdict::Identical.name().to_owned() } else { interval(of.ci95) }
 }
 
 fn residency(rows: &[CompareRow]) -> String {

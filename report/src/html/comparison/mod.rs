@@ -1,5 +1,6 @@
 //! The page of a comparison.
 
+mod periods;
 mod power;
 mod search;
 mod trust;
@@ -82,6 +83,7 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
         search_cost: search::costs(found),
         regret: search::regret(found),
         sections: std::iter::once(states(found))
+            .chain(periods::periods(found))
             .chain(power::power(found))
             .chain(trust::trust(found, verdict.certainty))
             .collect(),
@@ -93,11 +95,13 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
     page
 }
 
-/// A line of the verdict without its label, which a terminal prints before it, as a page begins with it.
-fn headline(line: String) -> String {
-    match line.strip_prefix("none") {
-        Some(why) => format!("No verdict{why}"),
-        None => line,
+/// A line of the verdict without its label, which a terminal prints before it, as a page begins with it: with a capital,
+/// unless the first word is a name.
+pub(in crate::html) fn headline(line: String) -> String {
+    match (line.strip_prefix("none"), line.strip_prefix("no ")) {
+        (Some(why), _) => format!("No verdict{why}"),
+        (None, Some(rest)) => format!("No {rest}"),
+        (None, None) => line,
     }
 }
 
@@ -318,5 +322,6 @@ mod tests {
         let why = "none, as one run a side cannot tell a difference from chance".to_owned();
         assert_eq!(headline(why), "No verdict, as one run a side cannot tell a difference from chance");
         assert_eq!(headline("B is better".to_owned()), "B is better");
+        assert_eq!(headline("no difference is shown".to_owned()), "No difference is shown");
     }
 }

@@ -1,6 +1,7 @@
 //! Power and residencies, with turbostat's names.
 
 use super::{named, place};
+use crate::compare::WATTS;
 use wakelab_page::{Align, Cell, Column, Estimate, Metric, MetricRow, Place, Section, Table, Verdict};
 use wakelab_study::compare::{CompareRow, Comparison, KindSummary, PowerDifference, PowerSummary};
 
@@ -50,7 +51,7 @@ pub(super) fn power(found: &Comparison) -> Option<Section> {
     (!all.is_empty()).then(|| Section {
         id: "energy".to_owned(),
         title: "Energy and residency".to_owned(),
-        paragraphs: vec!["Means over repeats, with turbostat's names.".to_owned()],
+        paragraphs: vec!["Means over repeats, with turbostat's names.".to_owned(), WATTS.trim().to_owned()],
         tables: vec![numbers(&all), residency(&all)],
     })
 }
