@@ -52,8 +52,8 @@ Example (`wakelab COMMAND -h` has one for each; --help has more):
 const EXAMPLES_LONG: &str = "\
 Examples:
   wakelab demo                                            a first comparison
-  wakelab run experiments/quickstart.toml                 what does a patch do?
-  wakelab explain recordings/6.12-C-hb.csv.gz --row 23    why on that CPU?
+  wakelab run quickstart                                  what does a patch do?
+  wakelab demo --recordings demo                          recordings, and what to ask of them: why on that CPU?
 
 Exit codes:
   0    all is well

@@ -40,6 +40,12 @@ pub fn interval(ci95: Option<[f64; 2]>) -> String {
     ci95.map_or_else(|| NONE.to_owned(), |[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2)))
 }
 
+/// A time as us with one decimal, rounded half up.
+pub(crate) fn us(ns: u64) -> String {
+    let tenths = (ns + 50) / 100;
+    format!("{}.{}", thousands(tenths / 10), tenths % 10)
+}
+
 /// `one thing`, `2 things`.
 pub fn count(n: u64, thing: &str) -> String {
     format!("{} {thing}{}", thousands(n), if n == 1 { "" } else { "s" })

@@ -3,7 +3,7 @@
 use crate::VERSION;
 use crate::csv_cells::{names, number_or_none, reason_columns, text as cell, whole_or_none, written};
 use crate::explain::reason_meaning;
-use crate::numbers::{count, share, thousands};
+use crate::numbers::{count, share, thousands, us};
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +74,7 @@ fn waits(has: bool, latency: &Latency) -> [String; 4] {
         if !has || latency.n == 0 {
             return "-".to_owned();
         }
-        format!("{}.{}", thousands(ns / 1000), ns % 1000 / 100)
+        us(ns)
     })
 }
 

@@ -13,8 +13,8 @@ use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 /// The columns of sentences.
 const WIDTH: usize = 100;
 
-/// The whole survey.
-pub fn text(found: &MatrixComparison, verdicts: &[Verdict<'_>], next: &str) -> String {
+/// The whole survey, and the command to run next, if there is one.
+pub fn text(found: &MatrixComparison, verdicts: &[Verdict<'_>], next: Option<&str>) -> String {
     let (ranked, idle) = ranking(found, verdicts);
     let mut text = matrix_header(found, false);
     let _ = write!(text, "\nOver all loads, the best first, %; positive is better\n\n{}", over_all(found, &ranked));
@@ -25,7 +25,9 @@ pub fn text(found: &MatrixComparison, verdicts: &[Verdict<'_>], next: &str) -> S
         text += &(textwrap::fill(&line, &wrapped) + "\n");
     }
     // A command goes on one line, to be copied.
-    text + "next: the best of many looks better than it is; other seeds tell:\n  " + next + "\n"
+    next.map_or(text.clone(), |next| {
+        text + "next: the best of many looks better than it is; try it again with other seeds:\n  " + next + "\n"
+    })
 }
 
 /// JSON: that of the matrix, with the ranking.
@@ -132,8 +134,8 @@ pub(crate) fn conclusions(found: &MatrixComparison, verdicts: &[Verdict<'_>]) ->
         .collect();
     let others = ranked.len() - lines.len();
     if others > 0 {
-        let of = if lines.is_empty() { "any".to_owned() } else { format!("the other {others}") };
-        lines.push(format!("verdict: no difference from {} is shown of {of}", found.base));
+        let of = if lines.is_empty() { "any switch".to_owned() } else { format!("the other {others}") };
+        lines.push(format!("verdict: no difference from {} is shown for {of}", found.base));
     }
     let untested = verdicts.iter().all(|verdict| verdict.count(RowVerdict::Untested) > 0 && verdict.tested() == 0);
     if untested {

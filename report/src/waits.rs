@@ -1,7 +1,7 @@
 //! Why tasks waited.
 
 use crate::VERSION;
-use crate::numbers::{count, duration, share, thousands};
+use crate::numbers::{count, duration, share, thousands, us};
 use crate::stats::title;
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
@@ -108,12 +108,9 @@ pub(crate) fn by_title(by: By) -> &'static str {
     }
 }
 
-fn us(ns: u64) -> String {
-    format!("{}.{}", thousands(ns / 1000), ns % 1000 / 100)
-}
-
 fn ms(ns: u64) -> String {
-    format!("{}.{:03}", thousands(ns / 1_000_000), ns % 1_000_000 / 1000)
+    let us = (ns + 500) / 1000;
+    format!("{}.{:03}", thousands(us / 1000), us % 1000)
 }
 
 /// A length in words: `12.345 ms`, `5.6 us`.
@@ -178,23 +175,29 @@ pub(crate) fn sorted(parts: &Parts) -> Vec<(&Part, &ByCause)> {
     all
 }
 
-/// The largest share of the waiting that is behind tasks of one name and of one cause.
+/// The cause with the largest share of the waiting, and the task behind which most of it was.
 pub(crate) fn headline(waits: &RunWaits, shown: Shown) -> Option<String> {
-    let total = waits.sums.causes.total().ns;
-    let of = |(part, causes): (&Part, &ByCause)| Cause::ALL.map(|cause| (causes.of(cause).ns, cause, part_name(part)));
-    // Of equal ones the first by name.
-    let (ns, cause, name) =
-        waits.sums.behind.iter().flat_map(of).reduce(|most, one| if one.0 > most.0 { one } else { most })?;
-    let while_what = match cause {
+    let all = &waits.sums.causes;
+    let total = all.total().ns;
+    // Of equal ones the first, of tasks by name.
+    let first_of_most = |most: Cause, one: Cause| if all.of(one).ns > all.of(most).ns { one } else { most };
+    let cause = Cause::ALL.into_iter().reduce(first_of_most).filter(|&cause| all.of(cause).ns > 0)?;
+    let was = match cause {
         Cause::BehindLlcIdle => "on a chosen busy CPU while a CPU of the same LLC was idle",
         Cause::BehindOtherIdle => "on a chosen busy CPU while an idle CPU existed elsewhere",
-        Cause::BehindNoneIdle => "while no CPU was idle",
+        Cause::BehindNoneIdle => "on a busy CPU while no CPU was idle",
         Cause::Preempted => "after a preemption",
-        Cause::LeavingIdle | Cause::Choosing | Cause::Unknown => return None,
+        Cause::LeavingIdle => "for a CPU to come out of idle",
+        Cause::Choosing => "for a CPU to be chosen",
+        Cause::Unknown => "for reasons that are not known",
     };
-    let share = share(ns, total);
+    let behind = |causes: &ByCause| BEHIND.iter().map(|&cause| causes.of(cause).ns).sum::<u64>();
+    let parts = waits.sums.behind.iter().map(|(part, causes)| (behind(causes), part_name(part)));
+    let most = parts.reduce(|most, one| if one.0 > most.0 { one } else { most }).filter(|(ns, _)| *ns > 0);
+    let behind = most.map_or_else(String::new, |(ns, name)| format!("; {}% was behind {name}", share(ns, total)));
     Some(format!(
-        "{share}% of waiting in waits of {} and longer was behind {name} {while_what}.",
+        "{}% of waiting in waits of {} and longer was {was}{behind}.",
+        share(all.of(cause).ns, total),
         duration(shown.over_ns)
     ))
 }

@@ -16,6 +16,9 @@ pub fn list_text() -> String {
             let name = format!("{}:{}", benchmark.name(), case.name);
             list.add_row([&name, case.metric, case.unit, better(case.higher_is_better), case.doc]);
         }
+        if benchmark.name() == "jankbench" {
+            list.add_row(["jankbench", "all of these", "", "", "all results of one run"]);
+        }
     }
     table_text(&list)
         + "\n`wakelab workload show NAME` shows one step by step; NAME may also be the path of a .toml file or of \

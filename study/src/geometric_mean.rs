@@ -6,10 +6,10 @@
 //!
 //! Its 95% interval takes the rows as given: the variance of Σ lᵢ / m is Σ (v_wᵢ / w̄ᵢ² + v_bᵢ / b̄ᵢ²) / m² to first
 //! order, with the degrees of freedom of Welch and Satterthwaite (Satterthwaite, Biometrics Bulletin 2, 1946) for this
-//! sum. A row whose sides are identical adds no variance.
+//! sum. A row whose sides are identical adds no variance. Of a single row it is that row's own interval.
 
 use crate::compare::Better;
-use crate::statistics::{mean, variance};
+use crate::statistics::{difference, mean, variance};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -30,7 +30,7 @@ pub struct GeometricMean {
 /// ratio.
 pub fn geometric_mean<'a>(rows: impl IntoIterator<Item = (&'a [f64], &'a [f64], Better)>) -> Option<GeometricMean> {
     let (mut sum, mut all_lower, mut all_repeated) = (0.0, true, true);
-    let (mut count, mut left_out) = (0, 0);
+    let (mut count, mut left_out, mut only) = (0, 0, None);
     // The sum of the variances, and of their squares by degrees of freedom.
     let (mut variances, mut per_freedom) = (0.0, 0.0);
     for (base, with, better) in rows {
@@ -41,6 +41,7 @@ pub fn geometric_mean<'a>(rows: impl IntoIterator<Item = (&'a [f64], &'a [f64], 
         }
         sum += if better == Better::Higher { ratio.ln() } else { -ratio.ln() };
         count += 1;
+        only = Some((base, with, better));
         all_lower &= better == Better::Lower;
         all_repeated &= base.len() > 1 && with.len() > 1;
         // Sides that are identical have no difference that varies.
@@ -52,6 +53,12 @@ pub fn geometric_mean<'a>(rows: impl IntoIterator<Item = (&'a [f64], &'a [f64], 
     }
     if count == 0 {
         return None;
+    }
+    // Of one row, Fieller's interval of its own ratio is the better one, and the one that stands beside it.
+    if let (1, Some((base, with, better))) = (count, only) {
+        let of = difference(base, with, better);
+        let point = all_repeated.then_some([of.compare_pct; 2]);
+        return Some(GeometricMean { pct: of.compare_pct, ci95: of.ci95.or(point), rows: 1, left_out });
     }
     let m = count as f64;
     let pct = |log: f64| if all_lower { -100.0 * (-log).exp_m1() } else { 100.0 * log.exp_m1() };

@@ -4,17 +4,20 @@
 //!
 //! 1. [`RowVerdict::Identical`] if both sides have the same value with every seed: the switch changed nothing.
 //! 2. [`RowVerdict::Untested`] if there is one run a side, whatever the difference.
-//! 3. [`RowVerdict::Better`] or [`RowVerdict::Worse`] if |compare%| exceeds its noise ([`noise_pct`]),
-//!    `max(5%, 2 √(σ_base² + σ_with²))`, and p of Welch's test, corrected for the rows that are tested (Holm,
-//!    Scandinavian Journal of Statistics 6, 1979), is below 5%.
-//! 4. [`RowVerdict::Same`] otherwise: not shown to differ.
+//! 3. [`RowVerdict::Better`] or [`RowVerdict::Worse`] if |compare%| exceeds its noise ([`noise_of`]),
+//!    `max(5%, 2 √(σ_base² / n_base + σ_with² / n_with))`, where both σ are in % of the mean of the base, and p of
+//!    Welch's test, corrected for the rows that are tested (Holm, Scandinavian Journal of Statistics 6, 1979), is below
+//!    5%.
+//! 4. [`RowVerdict::Same`] otherwise: not shown to differ, or by less than the model can tell ([`JudgedRow::is_small`]).
 //!
-//! The limit of 3 is the one by which `reproduce` tells an effect of a published table, and by which the samples of a
-//! sensitivity study are classified.
+//! By the limit of 3 the samples of a sensitivity study are classified, too. It is also the one by which `reproduce`
+//! tells an effect of a published table, with n = 1, as postings rarely say of how many runs their spreads are
+//! ([`noise_pct`]).
 
 use crate::compare::{CompareRow, Comparison, Control, MatrixComparison, Until, half_width_pct};
 use crate::reproduce::{Class, Known, known, noise_pct};
 use crate::sensitivity::{self, Sensitivity};
+use crate::statistics::{mean, variance};
 use serde::Serialize;
 
 /// Below this p, corrected for the number of rows, a difference is more than chance.
@@ -73,6 +76,13 @@ pub struct JudgedRow {
     pub p_holm: Option<f64>,
     /// What a difference has to exceed to be an effect, %.
     pub noise_pct: f64,
+}
+
+impl JudgedRow {
+    /// Whether the sides differ by more than chance, but by less than the model is right to, which is 5%.
+    pub fn is_small(&self) -> bool {
+        self.verdict == RowVerdict::Same && self.p_holm.is_some_and(|p| p < SIGNIFICANT)
+    }
 }
 
 /// In how many samples of a sensitivity study all rows that are better or worse keep their class.
@@ -241,14 +251,16 @@ fn repeats<'a>(found: impl IntoIterator<Item = &'a Comparison>) -> [u32; 2] {
     ends.unwrap_or([asked; 2])
 }
 
-/// What a difference of this row has to exceed to be an effect, %; 10 for one repeat, which has no spread.
+/// What the difference of this row has to exceed to be an effect, %; 10 for one repeat, which has no spread.
 pub fn noise_of(row: &CompareRow) -> f64 {
-    noise_pct(spreads(row))
+    noise_of_means(&row.base.values, &row.with.values)
 }
 
-/// The standard deviations of both sides, %; `None` for one repeat.
-fn spreads(row: &CompareRow) -> Option<(f64, f64)> {
-    (row.base.n > 1 && row.with.n > 1).then_some((row.base.std_pct, row.with.std_pct))
+/// The same for the values of two sides. Both spreads are in % of the base, so that the limit is that of the difference,
+/// whichever side is called the base.
+pub(crate) fn noise_of_means(base: &[f64], with: &[f64]) -> f64 {
+    let of_mean = |values: &[f64]| 100.0 * (variance(values) / values.len() as f64).sqrt() / mean(base).abs();
+    noise_pct((base.len() > 1 && with.len() > 1).then(|| (of_mean(base), of_mean(with))))
 }
 
 /// What is judged of a row.
@@ -260,23 +272,22 @@ pub(crate) struct Outcome {
     pub(crate) compare_pct: f64,
     /// The p value; `None` if it is not tested.
     pub(crate) p_value: Option<f64>,
-    /// The standard deviations of both sides, %; `None` for one repeat.
-    pub(crate) spreads: Option<(f64, f64)>,
+    /// What the difference has to exceed to be an effect, %.
+    pub(crate) noise_pct: f64,
 }
 
 /// Judges rows together: for each its verdict, the corrected p, and the noise, %.
 pub(crate) fn judge_outcomes(rows: &[Outcome]) -> Vec<(RowVerdict, Option<f64>, f64)> {
     let p_values: Vec<Option<f64>> = rows.iter().map(|row| row.p_value.filter(|_| !row.identical)).collect();
     let judged = |(row, p_holm): (&Outcome, Option<f64>)| {
-        let noise_pct = noise_pct(row.spreads);
-        let verdict = match (p_holm, Class::of(row.compare_pct, noise_pct)) {
+        let verdict = match (p_holm, Class::of(row.compare_pct, row.noise_pct)) {
             _ if row.identical => RowVerdict::Identical,
             (None, _) => RowVerdict::Untested,
             (Some(p), Class::Better) if p < SIGNIFICANT => RowVerdict::Better,
             (Some(p), Class::Worse) if p < SIGNIFICANT => RowVerdict::Worse,
             _ => RowVerdict::Same,
         };
-        (verdict, p_holm, noise_pct)
+        (verdict, p_holm, row.noise_pct)
     };
     rows.iter().zip(holm(&p_values)).map(judged).collect()
 }
@@ -286,7 +297,7 @@ fn judge(rows: &[(&Comparison, &CompareRow)]) -> Vec<JudgedRow> {
         identical: row.is_identical(),
         compare_pct: row.compare_pct,
         p_value: row.p_value,
-        spreads: spreads(row),
+        noise_pct: noise_of(row),
     };
     let outcomes: Vec<Outcome> = rows.iter().map(outcome).collect();
     let judged = |(&(of, row), (verdict, p_holm, noise_pct)): (&(&Comparison, &CompareRow), _)| JudgedRow {
@@ -335,6 +346,19 @@ fn holds_in(rows: &[JudgedRow], found: &Sensitivity) -> Option<HoldsIn> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A side with a tenth of the mean and the same relative spread: what the limit is in absolute numbers does not
+    /// depend on which side is the base, and the mean of more runs has a smaller one.
+    #[test]
+    fn the_limit_is_of_the_means_and_the_same_in_both_directions() {
+        let (high, low) = ([900.0, 1000.0, 1100.0], [90.0, 100.0, 110.0]);
+        let forth = noise_of_means(&high, &low) * 1000.0;
+        let back = noise_of_means(&low, &high) * 100.0;
+        assert!((forth - back).abs() < 1e-6 && forth > 5000.0, "{forth} {back}");
+        let more = noise_of_means(&high.repeat(4), &low.repeat(4)) * 1000.0;
+        assert!(more < 0.6 * forth, "{more} {forth}");
+        assert_eq!((noise_of_means(&high[..1], &low[..1]), noise_of_means(&[1.0; 3], &[2.0; 3])), (10.0, 5.0));
+    }
 
     #[test]
     fn holm_multiplies_the_smallest_by_all_and_never_falls() {

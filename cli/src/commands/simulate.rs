@@ -240,7 +240,12 @@ pub fn say_condition(condition: FailIf, variant: &str, verdict: &Verdict<'_>, fa
         let on = if variant.is_empty() { String::new() } else { format!(" on {machine} {kernel}") };
         say!("--fail-if {condition}: {of}{benchmark} {case} {load}{on}: {compare_pct:+.2}%");
     }
-    say!("--fail-if {condition}: {of}{}", if failed { "fails" } else { "passes" });
+    let said = match failed {
+        true => "fails",
+        false if verdict.complete => "passes",
+        false => "not decided, rows are missing",
+    };
+    say!("--fail-if {condition}: {of}{said}");
 }
 
 /// Prints what would be simulated.

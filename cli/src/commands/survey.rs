@@ -157,9 +157,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(found) = super::matrix::found(&matrix, &args.cache, &args.jobs)? else { return Ok(Exit::RunFailed) };
     let verdicts = matrix_verdicts(&found);
     if found.lines() > 0 {
-        let next = next(args, &subject, &matrix, &found, &verdicts);
+        let next = found.complete.then(|| next(args, &subject, &matrix, &found, &verdicts)).flatten();
         let text = match args.format {
-            TableOrCsv::Table => report::text(&found, &verdicts, &next),
+            TableOrCsv::Table => report::text(&found, &verdicts, next.as_deref()),
             TableOrCsv::Json => format!("{:#}\n", report::json(&found, &verdicts)),
             TableOrCsv::Csv => matrix_csv(&found, &verdicts),
         };
@@ -280,11 +280,17 @@ fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
     Ok(matrix)
 }
 
-/// The command that looks at the best policy with other seeds.
-fn next(args: &Args, subject: &Subject, matrix: &Matrix, found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
+/// The command that looks at the best policy with other seeds; `None` if all are worse than the base.
+fn next(
+    args: &Args,
+    subject: &Subject,
+    matrix: &Matrix,
+    found: &MatrixComparison,
+    verdicts: &[Verdict<'_>],
+) -> Option<String> {
     let (ranked, _) = ranking(found, verdicts);
-    let best = ranked.iter().find(|one| found.variants[one.variant] != "SIS_ORACLE");
-    let variant = best.map_or(0, |one| one.variant);
+    let best = ranked.iter().find(|one| found.variants[one.variant] != "SIS_ORACLE" && one.mean.pct > 0.0)?;
+    let variant = best.variant;
     let experiment = &matrix.experiments[variant];
     let seed = (experiment.seed + 1).to_string();
     let mut words: Vec<String> = vec!["wakelab".to_owned()];
@@ -313,10 +319,10 @@ fn next(args: &Args, subject: &Subject, matrix: &Matrix, found: &MatrixCompariso
     }
     words.extend(["--repeat".to_owned(), "5".to_owned(), "--seed".to_owned(), seed]);
     let line = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "));
-    match (&args.recording, &args.machine) {
+    Some(match (&args.recording, &args.machine) {
         (None, None) => format!("wakelab machine import --name {THIS_MACHINE} >{THIS_MACHINE}.toml\n  {line}"),
         _ => line,
-    }
+    })
 }
 
 /// The workloads with their loads.

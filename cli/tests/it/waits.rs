@@ -103,7 +103,7 @@ fn text_and_page_say_the_same() {
     let output = wakelab(here.path(), &args);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stdout);
-    for part in ["% of waiting in waits of 100 us and longer was behind ", "Behind whom", "  meanwhile: ", "By name of"]
+    for part in ["% of waiting in waits of 100 us and longer was ", "; ", "Behind whom", "  meanwhile: ", "By name of"]
     {
         assert!(said.contains(part), "{part}: {said}");
     }

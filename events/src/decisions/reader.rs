@@ -61,8 +61,8 @@ impl std::fmt::Debug for Reader {
 /// All rows are wanted.
 const ALL: &dyn Fn(u64, i64) -> bool = &|_, _| true;
 
-const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; \
-                            docs/recording.md and docs/formats.md describe them";
+const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip \
+                            (`wakelab docs recording`); `wakelab demo --recordings DIR` writes some";
 /// The first bytes of a Parquet file.
 const PARQUET_MAGIC: &[u8] = b"PAR1";
 /// The first bytes of files that can be imported.

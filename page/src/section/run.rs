@@ -15,8 +15,8 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     let run = &page.run;
     let kind = match run.kind {
         Kind::Simulated => "simulated",
-        Kind::Measured => "measured on a running kernel",
-        Kind::Both => "simulated and measured",
+        Kind::Measured => "recorded on a running kernel",
+        Kind::Both => "simulated and recorded",
     };
     let named = [
         ("Numbers are", kind),

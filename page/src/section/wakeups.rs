@@ -68,7 +68,7 @@ pub(crate) fn reasons(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<V
         }
         if let Some(most) = reasons.counts.iter().max_by_key(|count| count.wakeups) {
             let at = at(&reasons.case, &reasons.load);
-            said.push(format!("{}{at}: mostly {} ({} %).", reasons.side, most.reason, number(share(most.wakeups))));
+            said.push(format!("{}{at}: {}.", reasons.side, mostly(&most.reason, share(most.wakeups))));
         }
     }
     figure.check(limits::VALUES, "show fewer loads on a page")?;
@@ -133,7 +133,7 @@ pub(crate) fn causes(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<Vi
             figure.row(texts.into_iter().chain(numbers).collect::<Vec<_>>());
         }
         if let Some(most) = sums.iter().max_by(|a, b| a.ms.total_cmp(&b.ms)) {
-            said.push(format!("{side}: mostly {} ({} %).", most.cause, number(share(most.ms))));
+            said.push(format!("{side}: {}.", mostly(&most.cause, share(most.ms))));
         }
     }
     figure.check(limits::VALUES, "show fewer runs on a page")?;
@@ -195,4 +195,10 @@ pub(crate) fn explained(page: &Page) -> Result<Option<View>, Error> {
         });
     }
     Ok(Some(view))
+}
+
+/// What has the largest share, %.
+fn mostly(what: &str, pct: f64) -> String {
+    let how = if pct > 50.0 { "mostly" } else { "most of all" };
+    format!("{how} {what} ({} %)", number(pct))
 }

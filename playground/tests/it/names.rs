@@ -43,7 +43,7 @@ fn what_a_comparison_warns_of_is_told() {
     };
     assert_eq!(warned("v5.19-rc1", "SIS_UTIL"), Vec::<String>::new());
     assert!(warned("6.12.40", "")[0].contains("v6.12"));
-    assert!(warned("v6.12", "SIS_CURRENT")[0].contains("expected 1200ms or more"));
+    assert!(warned("v6.12", "SIS_CURRENT")[0].contains("expected 3s or more"));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The table of patch letters, as schedtests prints it.
 
 use super::matrix::{Group, Line, groups, kernel, key, machine, matrix_verdict_text};
-use super::power_interval;
+use super::table::of_runs;
 use super::{differences, verdict_text};
+use super::{power_interval, power_quantity};
 use crate::numbers::{amount, fixed, signed, switches};
 use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
@@ -58,6 +59,9 @@ pub fn lkml(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
         );
         text += &header(&widths);
         rows.iter().for_each(|row| text += &line(&widths, row));
+    }
+    let once = of_runs(&comparison.rows);
+    for rows in once.chunk_by(|a, b| a.benchmark == b.benchmark) {
         power(rows, &mut text);
     }
     if comparison.rows.is_empty() {
@@ -153,7 +157,7 @@ fn power(rows: &[CompareRow], text: &mut String) {
             table.add_row([
                 row.case.clone(),
                 row.load.clone(),
-                format!("{}, {}", found.quantity, found.unit),
+                power_quantity(row, &found),
                 amount(found.base),
                 amount(found.with),
                 signed(found.compare_pct, 2),
@@ -162,7 +166,12 @@ fn power(rows: &[CompareRow], text: &mut String) {
         }
     }
     if any {
-        let _ = write!(text, "\npower and energy of {}, less is better\n{}", rows[0].benchmark, table_text(&table));
+        let _ = write!(
+            text,
+            "\npower and energy of {}; compare%: positive is less\n{}",
+            rows[0].benchmark,
+            table_text(&table)
+        );
     }
 }
 

@@ -1,9 +1,9 @@
 //! The tables of a matrix: a line for each load, a column for each variant.
 
 use super::differences::wrapped;
-use super::power_interval;
 use super::table::WATTS;
 use super::verdict::conclusion;
+use super::{power_interval, power_quantity};
 use crate::VERSION;
 use crate::numbers::{NONE, amount, count, duration, interval, signed, spread, switches};
 use crate::reproduce::to_make;
@@ -311,7 +311,7 @@ pub(crate) fn power_lines<'a>(group: &'a Group<'a>) -> Vec<PowerLine<'a>> {
         }
         found.extend(quantities.iter().map(|first| PowerLine {
             line,
-            of: format!("{}, {}", first.quantity, first.unit),
+            of: power_quantity(line.first(), first),
             base: first.base,
             of_variants: all.iter().map(|of| of.iter().find(|one| one.quantity == first.quantity).cloned()).collect(),
         }));
@@ -344,7 +344,7 @@ fn power(found: &MatrixComparison, group: &Group<'_>) -> String {
     }
     let [benchmark, case, _] = &group.key;
     format!(
-        "\n{benchmark} {case}, power of the machine and energy of what was done; %, positive is less\n\n{}{WATTS}",
+        "\n{benchmark} {case}, power of the machine, and its energy for each thing done; %, positive is less\n\n{}{WATTS}",
         table_text(&table)
     )
 }

@@ -104,7 +104,7 @@ fn details(found: &Sensitivity, row: &SensitivityRow) -> String {
     let _ = match (&found.method, row.stands_out_above) {
         _ if !strongest.is_empty() => writeln!(text, "{place} follows {strongest}"),
         (Method::LatinHypercube, Some(above)) => {
-            writeln!(text, "{place} follows none that stands out (rank correlation above {})", fixed(above, 2))
+            writeln!(text, "{place}: no constant stands out (rank correlation above {})", fixed(above, 2))
         }
         _ => Ok(()),
     };

@@ -4,6 +4,7 @@ use crate::numbers::{count, fixed, signed};
 use serde_json::{Value, json};
 use textwrap::Options;
 use wakelab_study::compare::half_width_pct;
+use wakelab_study::sensitivity::{SAMPLES_MIN, Sensitivity, SensitivityRow};
 use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 
 /// The columns of the text.
@@ -62,7 +63,13 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
     }
     let of = |which| -> Vec<&JudgedRow> { verdict.rows_that_are(which).collect() };
     let (better, worse, same) = (of(RowVerdict::Better), of(RowVerdict::Worse), verdict.count(RowVerdict::Same));
-    let mut text = if better.is_empty() && worse.is_empty() {
+    let small = verdict.rows.iter().filter(|row| row.is_small()).count();
+    let mut text = if small > 0 && small + identical == all {
+        format!(
+            "{with} differs from {base} by less than 5% in {}, which is too little for the model to tell",
+            rows(small)
+        )
+    } else if better.is_empty() && worse.is_empty() {
         format!("no difference between {base} and {with} is shown in {}", rows(all))
     } else {
         // What is found comes first.
@@ -87,8 +94,11 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
     if identical > 0 {
         text += &format!(", {identical} identical");
     }
-    if same > 0 && same < all {
-        text += &format!(", {same} not shown to differ");
+    if small > 0 && small + identical < all {
+        text += &format!(", {small} {} by less than 5%", if small == 1 { "differs" } else { "differ" });
+    }
+    if same > small && same < all {
+        text += &format!(", {} not shown to differ", same - small);
     }
     text + interrupted
 }
@@ -192,13 +202,22 @@ pub(super) fn wide(verdicts: &[Verdict<'_>]) -> Option<String> {
 
 /// In how many samples the rows that are better or worse keep their class; `None` if that was not asked for.
 fn constants(verdict: &Verdict<'_>) -> Option<String> {
-    let HoldsIn { effects, hold, fewest, samples, fitted } = verdict.constants?;
+    let Some(HoldsIn { effects, hold, fewest, samples, fitted }) = verdict.constants else {
+        return verdict.certainty.sensitivity.and_then(spread);
+    };
+    if !fitted && samples < SAMPLES_MIN {
+        let hold = if effects == 1 { "the difference holds" } else { "the differences hold" };
+        return Some(format!(
+            "{} are too few to tell whether {hold}, {SAMPLES_MIN} are needed",
+            count(samples as u64, "sample")
+        ));
+    }
     let of = if fitted { "sets that fit the machine" } else { "samples" };
     let which = match (effects, hold) {
         (1, 1) => "the difference holds".to_owned(),
         (2, 2) => "both differences hold".to_owned(),
         _ if hold == effects => format!("all {effects} differences hold"),
-        (1, _) => "the difference does not hold".to_owned(),
+        (1, _) => return Some(format!("the difference holds in {fewest} of {samples} {of}, less than 95%")),
         _ => format!("{} of {effects} differences hold", none_or(hold)),
     };
     Some(if hold == effects && fewest == samples {
@@ -206,6 +225,20 @@ fn constants(verdict: &Verdict<'_>) -> Option<String> {
     } else {
         format!("{which}; the least sure one has its class in {fewest} of {samples} {of}")
     })
+}
+
+/// How far compare% goes if the constants change, in the row where it goes farthest; `None` without samples.
+fn spread(found: &Sensitivity) -> Option<String> {
+    let ends = |row: &SensitivityRow| row.range.map(|[low, _, high]| (low, high));
+    let widest = found.rows.iter().filter_map(|row| Some((row, ends(row)?)));
+    let (row, (low, high)) = widest.max_by(|(_, a), (_, b)| (a.1 - a.0).total_cmp(&(b.1 - b.0)))?;
+    let place = if found.rows.len() > 1 { format!(" at {} {}", row.case, row.load) } else { String::new() };
+    Some(format!(
+        "compare% is between {} and {}{place} in {}",
+        whole(low),
+        whole(high),
+        count(row.same.of as u64, "sample")
+    ))
 }
 
 /// The verdict for programs, but for that of each row, which stands there.

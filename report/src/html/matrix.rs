@@ -34,7 +34,7 @@ pub fn matrix(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str)
     let mut page = page(found, verdicts, command);
     page.focus = Some(largest(&groups));
     page.comparison = Some(Changes {
-        base: found.base.clone(),
+        base: base_name(found),
         with: other(found),
         metrics: groups.iter().flat_map(|group| metrics(found, group)).collect(),
     });
@@ -72,7 +72,7 @@ pub fn survey(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str)
         ..Metric::default()
     };
     page.comparison = (!ranked.is_empty()).then(|| Changes {
-        base: found.base.clone(),
+        base: base_name(found),
         with: "the switch".to_owned(),
         metrics: vec![metric],
     });
@@ -100,6 +100,15 @@ fn sentence(line: &str) -> String {
 /// The variant's name, or what stands for several.
 fn other(found: &MatrixComparison) -> String {
     if let [one] = &found.variants[..] { one.clone() } else { ANY.to_owned() }
+}
+
+/// The base's name, or its switches if it has no name of its own.
+fn base_name(found: &MatrixComparison) -> String {
+    match (found.base.as_str(), found.comparisons[0].experiment.base.as_str()) {
+        ("base", "") => "kernel\u{2019}s own".to_owned(),
+        ("base", switches) => switches.to_owned(),
+        (name, _) => name.to_owned(),
+    }
 }
 
 /// The machine and the kernel of a line, where there are several, and its load.
@@ -205,7 +214,7 @@ fn by_load(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>, ranked:
     let first = [("Switch", TEXT), ("Mean", "%"), ("Low", "%"), ("High", "%")];
     let columns: Vec<(&str, &str)> =
         first.into_iter().chain(loads).chain([("Better at", TEXT), ("Worse at", TEXT)]).collect();
-    let caption = format!("{}: each switch against {}, by load", group.key.join(" "), found.base);
+    let caption = format!("{}: each switch against {}, by load", group.key.join(" "), base_name(found));
     table(&format!("workload-{}-table", at + 1), &caption, &columns, ranked.iter().map(line).collect())
 }
 
@@ -228,7 +237,7 @@ fn page(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Pa
         }
     }
     Page {
-        title: format!("{variants} against {}", found.base),
+        title: format!("{variants} against {}", base_name(found)),
         lead: format!("{} on {machines}, kernel {kernels}. Simulated.", first.workloads.join(", ")),
         verdict: matrix_verdict_lines(verdicts).iter().map(|line| sentence(line)).collect(),
         run: Run {
@@ -284,7 +293,7 @@ fn sections(found: &MatrixComparison) -> Vec<Section> {
     let sides = Section {
         id: SIDES.to_owned(),
         title: "The sides".to_owned(),
-        paragraphs: vec![format!("Each variant is compared with {}.", found.base)],
+        paragraphs: vec![format!("Each variant is compared with {}.", base_name(found))],
         tables: vec![sides(found)],
     };
     vec![means, sides]
@@ -292,7 +301,7 @@ fn sections(found: &MatrixComparison) -> Vec<Section> {
 
 fn sides(found: &MatrixComparison) -> Table {
     let first = &found.comparisons[0].experiment;
-    let base = vec![text(found.base.clone()), text(switches(&first.base)), Cell::Empty];
+    let base = vec![text(base_name(found)), text(switches(&first.base)), Cell::Empty];
     let variants = found.variants.iter().zip(&found.comparisons).enumerate().map(|(variant, (name, of))| {
         let differ = text(matrix_differences(found, variant).join("; "));
         vec![text(name.clone()), text(switches(&of.experiment.with)), differ]
@@ -348,7 +357,7 @@ fn results(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Tabl
     let unit = group.lines[0].first().unit.as_str();
     let first = [("Machine", TEXT), ("Kernel", TEXT), ("Load", TEXT), ("Base", unit), ("Repeats", "")];
     let rows = group.lines.iter().map(line).collect();
-    let caption = format!("{}: each variant against {}", group.key.join(" "), found.base);
+    let caption = format!("{}: each variant against {}", group.key.join(" "), base_name(found));
     with_columns(&format!("workload-{}-table", at + 1), &caption, &first, &of_variants(found, true), rows)
 }
 
@@ -367,7 +376,8 @@ fn power(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Option
         cells
     };
     let first = [("Machine", TEXT), ("Kernel", TEXT), ("Load", TEXT), ("Of", TEXT), ("Base", "")];
-    let caption = format!("{}: power of the machine and energy of what was done, positive is less", case(group));
+    let caption =
+        format!("{}: power of the machine, and its energy for each thing done; positive is less", case(group));
     let rows = lines.iter().map(row).collect();
     let id = format!("workload-{}-power-table", at + 1);
     (!lines.is_empty()).then(|| with_columns(&id, &caption, &first, &of_variants(found, false), rows))

@@ -230,8 +230,12 @@ pub struct ThreadSummary {
 }
 
 impl ThreadSummary {
-    /// Of each thread that had a period in a run, in the order of the tasks.
+    /// Of each thread that had a period in a run, in the order of the tasks. jankbench counts its frames: its periodic
+    /// thread is the display, which has slack whatever becomes of a frame.
     fn of(workload: &Workload, runs: &[RunStats]) -> Vec<Self> {
+        if workload.benchmark == "jankbench" {
+            return Vec::new();
+        }
         let mut by_thread: BTreeMap<u32, Vec<&ThreadPeriods>> = BTreeMap::new();
         for thread in runs.iter().flat_map(|run| &run.threads) {
             by_thread.entry(thread.thread).or_default().push(thread);

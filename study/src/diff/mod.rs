@@ -13,7 +13,7 @@ pub use results::{ResultFile, ResultFileError, diff_results};
 
 use crate::compare::Better;
 use crate::statistics::{Difference, difference, mean, std_pct};
-use crate::verdict::{Certainty, JudgedRow, Outcome, RowVerdict, Verdict, judge_outcomes};
+use crate::verdict::{Certainty, JudgedRow, Outcome, RowVerdict, Verdict, judge_outcomes, noise_of_means};
 
 /// Two things side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,14 +87,11 @@ fn difference_of(a: &[f64], b: &[f64], better: Option<Better>) -> Difference {
 /// Judges the rows by the rule of docs/trust.md. A quantity without a direction is neither better nor worse, and is not
 /// among those that are corrected for.
 pub fn judge(diff: &Diff) -> Verdict<'static> {
-    let outcome = |row: &DiffRow| {
-        let spreads = || row.std_pcts().into();
-        Outcome {
-            identical: row.is_identical(),
-            compare_pct: row.difference.compare_pct,
-            p_value: row.difference.p_value.filter(|_| row.better.is_some()),
-            spreads: (row.values_a.len() > 1 && row.values_b.len() > 1).then(spreads),
-        }
+    let outcome = |row: &DiffRow| Outcome {
+        identical: row.is_identical(),
+        compare_pct: row.difference.compare_pct,
+        p_value: row.difference.p_value.filter(|_| row.better.is_some()),
+        noise_pct: noise_of_means(&row.values_a, &row.values_b),
     };
     let outcomes: Vec<Outcome> = diff.rows.iter().map(outcome).collect();
     let judged = judge_outcomes(&outcomes).into_iter().zip(&diff.rows).map(|((verdict, p_holm, noise_pct), row)| {

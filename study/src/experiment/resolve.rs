@@ -96,8 +96,8 @@ impl Spec {
             && self.settle_ns.value < FLIPS_GONE_NS
         {
             warnings.push(format!(
-                "{}: {feature} acts on tasks without wakee flips, and those that a task has from its first wake-ups, \
-                 or from an interrupt that woke another, are there for up to two seconds; expected 3000ms or more",
+                "{}: {feature} acts only on tasks without wakee flips, and the flips of a task's first wake-ups stay for \
+                 up to two seconds; expected 3s or more",
                 self.settle_ns.place
             ));
         }

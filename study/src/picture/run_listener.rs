@@ -183,7 +183,8 @@ fn explained(
     let events = EventFolder::new(folder.path()).map_err(|e| e.to_string())?;
     events.record_captured(run, names.into_iter(), kept).map_err(|e| e.to_string())?;
     let why = |t_ns: u64, pid: i64| why.get(&(t_ns, pid as Task)).copied();
-    let mut found = explained_wakeups::of_folder(folder.path(), why).map_err(|e| e.to_string())?;
+    // The folder is gone by the time that the reason is read.
+    let mut found = explained_wakeups::of_folder(folder.path(), why).map_err(|e| e.what)?;
     found.sort_by_key(|one| one.why);
     Ok(found)
 }

@@ -132,7 +132,7 @@ impl fmt::Display for Known {
         }
         match null_rows {
             0 => Ok(()),
-            _ => write!(f, ", {false_effects} of {null_rows} other rows false"),
+            _ => write!(f, ", false effects in {false_effects} of {null_rows} other rows"),
         }
     }
 }
@@ -217,7 +217,10 @@ mod tests {
         assert_eq!((netperf.null_rows, netperf.false_effects), (2, 1));
         assert_eq!((known[1].right, known[2].right, known[2].effects), (0, 1, 1));
         let [netperf, small, large] = [0, 1, 2].map(|at| known[at].to_string());
-        assert_eq!(netperf, "netperf, LLCs of up to 16 CPUs: 1 of 2 published effects right, 1 of 2 other rows false");
+        assert_eq!(
+            netperf,
+            "netperf, LLCs of up to 16 CPUs: 1 of 2 published effects right, false effects in 1 of 2 other rows"
+        );
         assert!(small.ends_with(": 0 of 1 published effects right"), "{small}");
         assert!(large.contains("more than 16 CPUs: 1 of 1"), "{large}");
     }

@@ -84,7 +84,7 @@ pub struct SensitivityRow {
     /// The effect of each constant on compare%, in the order of [`Sensitivity::constants`].
     pub influences: Vec<Influence>,
     /// What a rank correlation has to exceed to stand out: of as many constants without any effect, one would exceed it
-    /// in only 5% of the rows (Bonferroni). `None` one at a time, and for fewer than four samples.
+    /// in only 5% of the rows (Bonferroni). `None` one at a time, and for fewer samples than [`super::SAMPLES_MIN`].
     pub stands_out_above: Option<f64>,
 }
 

@@ -49,6 +49,7 @@ pub(super) fn judge(plan: &Plan, row: &CompareRow, at: usize, samples: &[Sample]
         verdict,
         influences,
         stands_out_above: match plan.method {
+            Method::LatinHypercube if points.len() < SAMPLES_MIN => None,
             Method::LatinHypercube => critical_spearman(points.len(), plan.constants.len(), STANDS_OUT_PCT / 100.0),
             Method::OneAtATime | Method::Ensemble => None,
         },
@@ -78,7 +79,11 @@ fn of_hypercube(plan: &Plan, points: &[Point<'_>], holds: &[bool], same: Share) 
     }])
 }
 
+/// Of fewer samples than a verdict needs, some of so many constants correlate perfectly by chance.
 fn correlations(plan: &Plan, points: &[Point<'_>]) -> Vec<Influence> {
+    if points.len() < SAMPLES_MIN {
+        return plan.constants.iter().map(nothing_of).collect();
+    }
     let compare: Vec<f64> = points.iter().map(|&(_, pct)| pct).collect();
     let correlation = |at: usize| {
         let of_constant: Vec<f64> = points.iter().map(|(values, _)| values[at] as f64).collect();

@@ -116,9 +116,9 @@ fn identical_sides_have_no_interval_and_add_nothing_to_that_of_a_mean() {
     let (a, b) = ([99.0, 100.0, 101.0], [198.0, 200.0, 202.0]);
     let rows = [(&base[..], &base[..], Better::Higher), (&a[..], &b[..], Better::Higher)];
     let [low, high] = geometric_mean(rows).unwrap().ci95.unwrap();
-    let half_of_one = (high / 100.0 + 1.0).ln() - (low / 100.0 + 1.0).ln();
-    let alone = geometric_mean([rows[1]]).unwrap().ci95.unwrap().map(|pct| (pct / 100.0 + 1.0).ln());
-    close(half_of_one, (alone[1] - alone[0]) / 2.0);
+    // Student's 97.5% point of 4 degrees of freedom, and half the deviation of the one row that varies.
+    let width = (high / 100.0 + 1.0).ln() - (low / 100.0 + 1.0).ln();
+    close(width, 2.776_445_105_198 * (2.0f64 / 30_000.0).sqrt());
 }
 
 /// Two rows, of which one doubles and one halves, and a metric of which less is better.
@@ -143,11 +143,16 @@ fn a_geometric_mean_is_of_ratios_and_has_the_sign_of_better() {
 #[test]
 fn the_interval_of_a_geometric_mean_is_that_of_its_logarithm() {
     let (base, with) = ([99.0, 100.0, 101.0], [198.0, 200.0, 202.0]);
-    let half = 2.776_445_105_198 * (2.0f64 / 30_000.0).sqrt();
+    let half = 2.776_445_105_198 * (2.0f64 / 30_000.0).sqrt() / 2.0;
     let ends = |log: f64| [100.0 * ((log - half).exp() - 1.0), 100.0 * ((log + half).exp() - 1.0)];
-    let found = geometric_mean([(&base[..], &with[..], Better::Higher)]).unwrap();
-    close(found.pct, 100.0);
-    (0..2).for_each(|end| close(found.ci95.unwrap()[end], ends(2f64.ln())[end]));
+    let still = [100.0; 3];
+    let rows = [(&base[..], &with[..], Better::Higher), (&still[..], &still[..], Better::Higher)];
+    let found = geometric_mean(rows).unwrap();
+    close(found.pct, 100.0 * (2f64.sqrt() - 1.0));
+    (0..2).for_each(|end| close(found.ci95.unwrap()[end], ends(2f64.ln() / 2.0)[end]));
+    // One row has its own interval, so that it does not stand twice with two intervals.
+    let alone = geometric_mean([rows[0]]).unwrap();
+    assert_eq!(alone.ci95, difference(&base, &with, Better::Higher).ci95);
     // Two such rows: half the variance, and 8 degrees of freedom, of which the point is 2.306004135.
     let rows = [(&base[..], &with[..], Better::Higher), (&with[..], &base[..], Better::Higher)];
     let found = geometric_mean(rows).unwrap();

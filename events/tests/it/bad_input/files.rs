@@ -11,8 +11,8 @@ fn no_file() {
     error_in_folder_is(
         dir.path(),
         "r.csv: No such file or directory (os error 2)\n  \
-         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/formats.md describe them",
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip (`wakelab docs \
+         recording`); `wakelab demo --recordings DIR` writes some",
     );
 }
 
@@ -23,8 +23,8 @@ fn a_directory() {
     error_in_folder_is(
         dir.path(),
         "r.csv: expected a file, found a directory\n  \
-         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/formats.md describe them",
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip (`wakelab docs \
+         recording`); `wakelab demo --recordings DIR` writes some",
     );
 }
 
@@ -33,20 +33,20 @@ fn an_empty_file() {
     error_is(
         "",
         "r.csv: empty; expected a header line with the names of the columns\n  \
-         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/formats.md describe them",
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip (`wakelab docs \
+         recording`); `wakelab demo --recordings DIR` writes some",
     );
     error_is(
         gzip(b""),
         "r.csv: empty; expected a header line with the names of the columns\n  \
-         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/formats.md describe them",
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip (`wakelab docs \
+         recording`); `wakelab demo --recordings DIR` writes some",
     );
     error_is(
         "\n\n\n",
         "r.csv: empty; expected a header line with the names of the columns\n  \
-         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
-         docs/formats.md describe them",
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip (`wakelab docs \
+         recording`); `wakelab demo --recordings DIR` writes some",
     );
 }
 

@@ -3,7 +3,7 @@
 mod power;
 mod search;
 
-pub(crate) use power::{WATTS, power_interval};
+pub(crate) use power::{WATTS, power_interval, power_quantity};
 
 use super::differences;
 use crate::VERSION;
@@ -42,7 +42,7 @@ pub fn table(comparison: &Comparison) -> String {
 
 /// The rows with what is of a run and not of its metric, each run once: jankbench's frames are one run, of which its
 /// metrics are a row each. The case of such a row has the names of all.
-fn of_runs(rows: &[CompareRow]) -> Vec<CompareRow> {
+pub(in crate::compare) fn of_runs(rows: &[CompareRow]) -> Vec<CompareRow> {
     let mut all: Vec<CompareRow> = Vec::new();
     for row in rows {
         let same_runs = |other: &&mut CompareRow| {

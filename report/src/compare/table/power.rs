@@ -53,7 +53,7 @@ fn differences(rows: &[CompareRow]) -> String {
         for (n, found) in PowerDifference::of(row).iter().enumerate() {
             any = true;
             let mut line = if n == 0 { vec![row.case.clone(), row.load.clone()] } else { vec![String::new(); 2] };
-            line.push(format!("{}, {}", found.quantity, found.unit));
+            line.push(power_quantity(row, found));
             line.extend([amount(found.base), amount(found.with), signed(found.compare_pct, 2)]);
             line.extend([power_interval(found), p_value(found.p_value)]);
             table.add_row(line);
@@ -62,8 +62,24 @@ fn differences(rows: &[CompareRow]) -> String {
     if !any {
         return String::new();
     }
-    let heading = "Power of the machine and energy of what was done, positive is less";
+    let heading = "Power of the machine, and its energy for each thing done; compare%: positive is less";
     format!("\n{heading}\n\n{}{WATTS}", table_text(&table))
+}
+
+/// What a line of power is of, with its unit: energy is that of the machine, divided by what the workload has done.
+pub(crate) fn power_quantity(row: &CompareRow, of: &PowerDifference) -> String {
+    if of.quantity != "energy" {
+        return format!("{}, {}", of.quantity, of.unit);
+    }
+    let done = match (row.benchmark.as_str(), row.unit.as_str()) {
+        ("jankbench", _) => "frame",
+        ("rt-app", _) => "loop of any thread",
+        (_, "trans/s") => "transaction",
+        (_, "messages/s") => "message",
+        (_, "requests/s") => "request",
+        _ => "thing done",
+    };
+    format!("energy per {done}, {}", of.unit)
 }
 
 /// The 95% interval, or `identical`.

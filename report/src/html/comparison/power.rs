@@ -1,7 +1,7 @@
 //! Power and residencies, with turbostat's names.
 
 use super::{named, place};
-use crate::compare::WATTS;
+use crate::compare::{WATTS, power_quantity};
 use wakelab_page::{Align, Cell, Column, Estimate, Metric, MetricRow, Place, Section, Table, Verdict};
 use wakelab_study::compare::{CompareRow, Comparison, KindSummary, PowerDifference, PowerSummary};
 
@@ -16,8 +16,9 @@ pub(super) fn differences(found: &Comparison) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     for row in &found.rows {
         for of in PowerDifference::of(row) {
-            let done = if of.quantity == "energy" { "energy of each thing done" } else { of.quantity };
-            let name = format!("{} {}: {done}", row.benchmark, row.case);
+            let quantity = power_quantity(row, &of);
+            let quantity = quantity.strip_suffix(&format!(", {}", of.unit)).unwrap_or(&quantity);
+            let name = format!("{} {}: {quantity}", row.benchmark, row.case);
             let at = metrics.iter().position(|metric| metric.name == name).unwrap_or_else(|| {
                 let (case, unit) = (place(found, row).case, of.unit.to_owned());
                 metrics.push(Metric { name, case, unit, lower_is_better: true, rows: Vec::new() });

@@ -56,8 +56,16 @@ fn a_row_is_better_only_above_its_noise_and_beyond_chance() {
 fn the_sentence_names_the_sides_the_rows_and_the_largest_differences() {
     let text = verdict_text(&judged(&four()));
     let expected = "\nverdict: SIS_UTIL is better than SIS_PROP in 1 of 4 rows (+197% [+195, +199] at 224 threads), \
-                    worse in none, 1 identical, 2 not shown to differ\n\
+                    worse in none, 1 identical, 1 differs by less than 5%, 1 not shown to differ\n\
                     chance: 3 runs a side, p below 0.05 after Holm's correction for 3 tested rows\n";
+    assert!(text.starts_with(expected), "{text}");
+    // What differs beyond chance, but by less than the model can tell, is not called no difference.
+    let mut small = four();
+    small.rows.truncate(1);
+    small.rows[0].p_value = Some(0.001);
+    let text = verdict_text(&judged(&small));
+    let expected = "\nverdict: SIS_UTIL differs from SIS_PROP by less than 5% in 1 row, which is too little for the model \
+                    to tell\n";
     assert!(text.starts_with(expected), "{text}");
 }
 
@@ -91,12 +99,22 @@ fn control_and_constants_are_in_the_verdict() {
     let judged = verdict(&found, Certainty { control: Some(&control), sensitivity: Some(&sensitivity) });
     let text = verdict_text(&judged);
     assert!(text.contains("; the base side against itself with other seeds differs by up to 0.5%\n"), "{text}");
-    let constants = "\nconstants: the difference does not hold; the least sure one has its class in 20 of 32 samples\n";
+    let constants = "\nconstants: the difference holds in 20 of 32 samples, less than 95%\n";
     assert!(text.contains(constants), "{text}");
     let mut holds = sensitivity.clone();
     holds.rows[2] = holds.rows[0].clone();
     let judged = verdict(&found, Certainty { control: None, sensitivity: Some(&holds) });
     assert!(verdict_text(&judged).contains("\nconstants: the difference holds in 32 of 32 samples\n"));
+    let mut few = sensitivity.clone();
+    few.rows.iter_mut().for_each(|row| (row.same.n, row.same.of) = (5, 6));
+    let judged = verdict(&found, Certainty { control: None, sensitivity: Some(&few) });
+    let text = verdict_text(&judged);
+    assert!(text.contains("\nconstants: 6 samples are too few to tell whether the difference holds, 8 are needed\n"));
+    // Where no row is better or worse, how far the constants move the rows is said all the same.
+    found.rows[2].compare_pct = 1.0;
+    let judged = verdict(&found, Certainty { control: None, sensitivity: Some(&sensitivity) });
+    let text = verdict_text(&judged);
+    assert!(text.contains("\nconstants: compare% is between "), "{text}");
 }
 
 #[test]
