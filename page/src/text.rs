@@ -102,6 +102,7 @@ pub(crate) fn json_in_html(json: &str) -> String {
 /// Text for an element of HTML, with what stands between two backticks as code, as in the terminal's texts.
 pub(crate) fn prose(words: &str) -> String {
     let escaped = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let escaped = escaped.replace('"', "&quot;").replace('\'', "&#x27;");
     let parts: Vec<&str> = escaped.split('`').collect();
     // A backtick without a second one is a character.
     let paired = parts.len() - 1 + parts.len() % 2;
@@ -123,6 +124,7 @@ mod tests {
         assert_eq!(prose("`wakelab docs pm` has a < b"), "<code>wakelab docs pm</code> has a &lt; b");
         assert_eq!(prose("a ` alone"), "a ` alone");
         assert_eq!(prose("`<b>` and `"), "<code>&lt;b&gt;</code> and `");
+        assert_eq!(prose("\"a\" and 'b'"), "&quot;a&quot; and &#x27;b&#x27;");
         assert_eq!(prose(""), "");
     }
 

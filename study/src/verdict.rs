@@ -258,7 +258,7 @@ pub fn noise_of(row: &CompareRow) -> f64 {
 
 /// The same for the values of two sides. Both spreads are in % of the base, so that the limit is that of the difference,
 /// whichever side is called the base.
-pub(crate) fn noise_of_means(base: &[f64], with: &[f64]) -> f64 {
+pub fn noise_of_means(base: &[f64], with: &[f64]) -> f64 {
     let of_mean = |values: &[f64]| 100.0 * (variance(values) / values.len() as f64).sqrt() / mean(base).abs();
     noise_pct((base.len() > 1 && with.len() > 1).then(|| (of_mean(base), of_mean(with))))
 }

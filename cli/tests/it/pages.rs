@@ -199,7 +199,7 @@ fn pages_of_recordings_have_the_json_of_their_commands() {
     let stats = value(&stats);
     reasons(&page, "all", &stats["runs"][0]["reasons"]);
     same(page.rows("wakeups-table")[0].number("Wake-ups"), &stats["runs"][0]["wakeups"], "wake-ups");
-    assert!(page.has("machine") && page.html.contains("measured on a running kernel"));
+    assert!(page.has("machine") && page.html.contains("recorded on a running kernel"));
     assert!(page.html.contains("Why there: in "), "the page begins with a sentence");
     assert_eq!(page.rows("by-cpu-1").len(), stats["runs"][0]["cpu"].as_array().expect("CPUs").len());
 

@@ -1,7 +1,8 @@
 //! What repeating until an interval is narrow does to intervals and p: the table of docs/trust.md, computed.
 
 use wakelab_study::compare::{Better, Until};
-use wakelab_study::statistics::{difference, std_pct};
+use wakelab_study::statistics::difference;
+use wakelab_study::verdict::noise_of_means;
 
 /// Trials of each line.
 const TRIALS: u32 = 4000;
@@ -45,7 +46,7 @@ fn shares(sigma: f64, until: Option<Until>) -> Shares {
             }
         };
         let p = found.p_value.unwrap();
-        let noise = (2.0 * std_pct(&base).hypot(std_pct(&with))).max(5.0);
+        let noise = noise_of_means(&base, &with);
         let said = [p < 0.05, p < 0.05 && found.compare_pct.abs() > noise, reached];
         for (count, said) in counts.iter_mut().zip(said) {
             *count += u32::from(said);
