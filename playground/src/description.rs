@@ -99,8 +99,8 @@ impl Side {
         warnings.extend(not_by_energy(&machine, &variant)?);
         if let Some(feature) = variant.acts_without_flips().filter(|_| settle_ns < FLIPS_GONE_NS) {
             warnings.push(format!(
-                "settle: {feature} acts only on tasks without wakee flips, and the flips of a task's first wake-ups stay \
-                 for up to two seconds; expected 3s or more"
+                "settle: {feature} acts only on tasks without wakee flips, and the flips of a task's first wake-ups \
+                 stay for up to two seconds; expected 3s or more"
             ));
         }
         // A time is that of the whole run, however long it takes.

@@ -1,8 +1,8 @@
 //! The geometric mean of the differences of several rows.
 //!
 //! The geometric mean of m rows is G = exp(Σ lᵢ / m), with lᵢ = ln(w̄ᵢ / b̄ᵢ), or ln(b̄ᵢ / w̄ᵢ) where a lower metric is
-//! better; b̄ᵢ and w̄ᵢ are the means of the sides of a row, v_bᵢ and v_wᵢ the variances of these means. It is printed as
-//! 100 (G − 1), and as 100 (1 − 1 / G) if lower is better in all rows, so that the mean of one row is its compare%.
+//! better; b̄ᵢ and w̄ᵢ are the means of the sides of a row, v_bᵢ and v_wᵢ the variances of these means. It is printed
+//! as 100 (G − 1), and as 100 (1 − 1 / G) if lower is better in all rows, so that the mean of one row is its compare%.
 //!
 //! Its 95% interval takes the rows as given: the variance of Σ lᵢ / m is Σ (v_wᵢ / w̄ᵢ² + v_bᵢ / b̄ᵢ²) / m² to first
 //! order, with the degrees of freedom of Welch and Satterthwaite (Satterthwaite, Biometrics Bulletin 2, 1946) for this

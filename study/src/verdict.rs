@@ -8,7 +8,8 @@
 //!    `max(5%, 2 √(σ_base² / n_base + σ_with² / n_with))`, where both σ are in % of the mean of the base, and p of
 //!    Welch's test, corrected for the rows that are tested (Holm, Scandinavian Journal of Statistics 6, 1979), is below
 //!    5%.
-//! 4. [`RowVerdict::Same`] otherwise: not shown to differ, or by less than the model can tell ([`JudgedRow::is_small`]).
+//! 4. [`RowVerdict::Same`] otherwise: not shown to differ, or by less than the model can tell
+//!    ([`JudgedRow::is_small`]).
 //!
 //! By the limit of 3 the samples of a sensitivity study are classified, too. It is also the one by which `reproduce`
 //! tells an effect of a published table, with n = 1, as postings rarely say of how many runs their spreads are
@@ -256,8 +257,8 @@ pub fn noise_of(row: &CompareRow) -> f64 {
     noise_of_means(&row.base.values, &row.with.values)
 }
 
-/// The same for the values of two sides. Both spreads are in % of the base, so that the limit is that of the difference,
-/// whichever side is called the base.
+/// The same for the values of two sides. Both spreads are in % of the base, so that the limit is that of the
+/// difference, whichever side is called the base.
 pub fn noise_of_means(base: &[f64], with: &[f64]) -> f64 {
     let of_mean = |values: &[f64]| 100.0 * (variance(values) / values.len() as f64).sqrt() / mean(base).abs();
     noise_pct((base.len() > 1 && with.len() > 1).then(|| (of_mean(base), of_mean(with))))

@@ -96,8 +96,8 @@ impl Spec {
             && self.settle_ns.value < FLIPS_GONE_NS
         {
             warnings.push(format!(
-                "{}: {feature} acts only on tasks without wakee flips, and the flips of a task's first wake-ups stay for \
-                 up to two seconds; expected 3s or more",
+                "{}: {feature} acts only on tasks without wakee flips, and the flips of a task's first wake-ups stay \
+                 for up to two seconds; expected 3s or more",
                 self.settle_ns.place
             ));
         }

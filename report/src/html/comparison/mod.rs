@@ -95,8 +95,8 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
     page
 }
 
-/// A line of the verdict without its label, which a terminal prints before it, as a page begins with it: with a capital,
-/// unless the first word is a name.
+/// A line of the verdict without its label, which a terminal prints before it, as a page begins with it: with a
+/// capital, unless the first word is a name.
 pub(in crate::html) fn headline(line: String) -> String {
     match (line.strip_prefix("none"), line.strip_prefix("no ")) {
         (Some(why), _) => format!("No verdict{why}"),

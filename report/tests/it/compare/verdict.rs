@@ -64,8 +64,8 @@ fn the_sentence_names_the_sides_the_rows_and_the_largest_differences() {
     small.rows.truncate(1);
     small.rows[0].p_value = Some(0.001);
     let text = verdict_text(&judged(&small));
-    let expected = "\nverdict: SIS_UTIL differs from SIS_PROP by less than 5% in 1 row, which is too little for the model \
-                    to tell\n";
+    let expected = "\nverdict: SIS_UTIL differs from SIS_PROP by less than 5% in 1 row, which is too little for the \
+                    model to tell\n";
     assert!(text.starts_with(expected), "{text}");
 }
 
