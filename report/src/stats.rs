@@ -224,14 +224,14 @@ pub(crate) fn notes(stats: &Stats) -> String {
         if *has_waits && balanced.is_none() && imported.is_some() {
             let _ = writeln!(
                 text,
-                "\n{number}: nothing is said of balancing: that takes sched_waking and sched_migrate_task, with no \
-                 event lost."
+                "\n{number}: migrations by balancing are not counted: that takes sched_waking and sched_migrate_task, \
+                 with no event lost."
             );
         } else if *has_waits && balanced.is_none() {
             let _ = writeln!(
                 text,
-                "\n{number}: nothing is said of balancing: wake-ups were left out or lost, or none were counted, and \
-                 migrations by such wake-ups cannot be told from it."
+                "\n{number}: migrations by balancing are not counted: wake-ups were left out or lost, or none were \
+                 counted, and their migrations cannot be told from those by balancing."
             );
         }
     }

@@ -37,7 +37,7 @@ const AFTER: &str = "
  5  With twice as many, SIS_PROP still finds some CPU that is idle for a moment, and the task goes there.
  6  Each such move costs an idle exit and a cold cache, and leaves another CPU idle for a moment: tasks keep moving.
  7  SIS_UTIL gives up; tasks stay where they ran, wakers and wakees share a CPU, and nothing goes idle: the second row.
- 8  The posting of June 2022 measured +197% there (`wakelab run quickstart` prints both); `verdict` is the rule's.
+ 8  The posting of June 2022 measured +197% there (`wakelab run quickstart` prints both).
  9  It is a simulation. `wakelab docs trust` says how far to believe it, `wakelab docs two-states` what happens.
 10  Next: `wakelab docs first-comparison`; `wakelab demo --recordings DIR` has wake-ups of real kernels to explain.
 ";

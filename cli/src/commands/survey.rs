@@ -172,7 +172,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let all = matrix.experiments[0].cases.len();
-    eprintln!("interrupted: {} of {all} loads are complete; the same command goes on", found.lines());
+    eprintln!("interrupted: {} of {all} loads are complete; run the same command again to continue", found.lines());
     Ok(Exit::Interrupted)
 }
 

@@ -157,7 +157,7 @@ impl TrustResults {
         }
         if let Some(found) = self.sensitivity.as_ref().filter(|found| !found.complete) {
             eprintln!(
-                "interrupted: {} of {} samples were run; the same command goes on",
+                "interrupted: {} of {} samples were run; run the same command again to continue",
                 found.samples.len(),
                 found.asked
             );

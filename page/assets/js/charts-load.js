@@ -39,7 +39,7 @@ charts.differences = (figure, rows) => {
     axis: { labelExpr: `split(${JSON.stringify(words)}[datum.value], '\\n')`, labelLineHeight: 14, labelLimit: small ? 130 : 320, labelColor: "var(--fg)",
       labelOverlap: false, ticks: false, domain: false, minExtent: 0, labelBaseline: "middle" } };
   const x = { field: "better_pct", type: "quantitative", scale: { domain: [least - room, most + room], nice: false },
-    title: small ? `${other} is better by (%)` : `\u2190 ${base} is better (%)    ${other} is better (%) \u2192`, axis: { tickCount: small ? 4 : 8, format: ",.2~f" } };
+    title: small ? `${other} is better by (%)` : `\u2190 ${base} is better | ${other} is better \u2192 (%)`, axis: { tickCount: small ? 4 : 8, format: ",.2~f" } };
   const scale = (at) => ({ domain: Object.keys(VERDICTS), range: Object.values(VERDICTS).map((one) => one[at]) });
   const color = { field: "verdict", type: "nominal", legend: null, scale: scale(0) };
   const tooltip = known(told, [tip("metric", "Metric", "nominal"), tip("load", "Load", "nominal"), tip("base", axisTitle(base, rows[0].unit)), tip("with", axisTitle(other, rows[0].unit)),

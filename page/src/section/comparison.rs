@@ -226,15 +226,16 @@ fn table(id: &str, caption: &str, rows: &[Row<'_>], (base, with): (&str, &str)) 
     let mut table = TableView { id: id.into(), caption: caption.into(), ..Default::default() };
     // One metric is named in the heads of its columns.
     let one = rows.iter().all(|(metric, _)| metric.name == rows[0].0.name).then(|| rows[0].0);
-    let heads = [("Metric", ""), ("Load", ""), (base, "num"), (with, "num"), ("Better by", "num")];
-    let more = [("95 % interval", "num"), ("Noise limit", "num"), ("p", "num"), ("Verdict", ""), ("Published", "num")];
+    // What matters comes first: a narrow screen shows the left columns.
+    let heads = [("Metric", ""), ("Load", ""), ("Verdict", ""), ("Better by", "num"), ("95 % interval", "num")];
+    let more = [(base, "num"), (with, "num"), ("Noise limit", "num"), ("p", "num"), ("Published", "num")];
     table.columns = heads.into_iter().chain(more).map(|(title, class)| HeadView::new(title, class)).collect();
-    for at in [4, 5, 6, 9] {
+    for at in [3, 4, 7, 9] {
         table.columns[at].unit = "%".into();
     }
     if let Some(metric) = one {
-        table.columns[2].unit.clone_from(&metric.unit);
-        table.columns[3].unit.clone_from(&metric.unit);
+        table.columns[5].unit.clone_from(&metric.unit);
+        table.columns[6].unit.clone_from(&metric.unit);
     }
     for (metric, row) in rows {
         let interval = |(low, high)| format!("{} to {}", signed(low, PCT), signed(high, PCT));
@@ -249,13 +250,13 @@ fn table(id: &str, caption: &str, rows: &[Row<'_>], (base, with): (&str, &str)) 
         table.rows.push(vec![
             CellView::text(format!("{} ({way})", metric.name)),
             CellView::text(row.load.clone()),
-            CellView::number(value(row.base.mean)),
-            CellView::number(value(row.with.mean)),
+            CellView { text: verdict.into(), class, ..CellView::default() },
             CellView::number(pct(Some(row.better_pct.mean))),
             CellView::number(row.better_pct.interval.map_or("n/a".into(), interval)),
+            CellView::number(value(row.base.mean)),
+            CellView::number(value(row.with.mean)),
             CellView::number(row.noise_pct.map_or("n/a".into(), |noise| fixed(noise, 1))),
             CellView::number(row.p.map_or("n/a".into(), p_value)),
-            CellView { text: verdict.into(), class, ..CellView::default() },
             CellView::number(pct(row.published_pct)),
         ]);
     }

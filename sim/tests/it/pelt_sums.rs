@@ -78,7 +78,7 @@ proptest! {
         kernel in prop::sample::select(Preset::names()),
         instances in 1u32..20,
         pinned in any::<bool>(),
-        // 5.10 sets a sum from its average when a task leaves, and with it loses what has been gained in the period
+        // 5.10 and 5.15 set a sum from its average when a task leaves, and with it lose what has been gained in the period
         // that is not over: if tasks leave in every period, there is no bound. Its tasks are counted with the sums of
         // 5.18 too, which lose nothing, and then within the limits of all.
         exact_sums in any::<bool>(),
@@ -87,10 +87,11 @@ proptest! {
         let machine = wakelab_machine::get(machine).expect("a machine");
         let nr_cpus = machine.topology.nr_cpus();
         let mut kernel = Preset::get(kernel).expect("a preset").clone();
-        if exact_sums && kernel.pelt.sums == SumRule::Resync {
+        let resyncs = |kernel: &Preset| matches!(kernel.pelt.sums, SumRule::Resync | SumRule::ResyncLoad);
+        if exact_sums && resyncs(&kernel) {
             kernel.pelt.sums = PeltRules::V5_18.sums;
         }
-        let loses = kernel.pelt.sums == SumRule::Resync;
+        let loses = resyncs(&kernel);
         let options = BTreeMap::from([("ramp".to_owned(), 5_000_000)]);
         let mut workload =
             build("netperf:TCP_RR", Load::Instances(instances), nr_cpus, &options).expect("a workload");

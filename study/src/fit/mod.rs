@@ -59,7 +59,7 @@ pub enum FitError {
         there: Vec<String>,
     },
     /// It was stopped.
-    #[error("interrupted after {tried} of {of} sets of constants; the same command goes on from there")]
+    #[error("interrupted after {tried} of {of} sets of constants; run the same command again to continue")]
     Interrupted {
         /// The sets that were tried.
         tried: usize,
