@@ -74,12 +74,22 @@ fn on_terminal_until(args: &[&str], env: &[(&str, &str)], columns: u16, until: O
     let command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_wakelab"));
     let command = command.args(args).current_dir(clone()).env_remove("NO_COLOR").env("TERM", "xterm-256color");
     let mut child = command.envs(env.iter().copied()).spawn(pts).expect("it runs");
-    let (mut all, mut some) = (Vec::new(), [0; 4096]);
-    // The end of a terminal is an error on Linux.
-    while let Ok(n @ 1..) = pty.read(&mut some) {
-        all.extend_from_slice(&some[..n]);
-        if until.is_some_and(|until| String::from_utf8_lossy(&all).contains(until)) {
-            child.kill().expect("it runs still");
+    let (mut all, mut some, mut ended) = (Vec::new(), [0; 4096], false);
+    loop {
+        match pty.read(&mut some) {
+            Ok(n @ 1..) => {
+                all.extend_from_slice(&some[..n]);
+                if until.is_some_and(|until| String::from_utf8_lossy(&all).contains(until)) {
+                    child.kill().expect("it runs still");
+                }
+            }
+            // The end of a terminal is an error on Linux. It was seen before the rest of what a program had written,
+            // so that it counts only once the program has ended.
+            _ if ended => break,
+            _ => {
+                ended = child.try_wait().expect("its state").is_some();
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
         }
     }
     child.wait().expect("it ends");

@@ -78,9 +78,9 @@ proptest! {
         kernel in prop::sample::select(Preset::names()),
         instances in 1u32..20,
         pinned in any::<bool>(),
-        // 5.10 and 5.15 set a sum from its average when a task leaves, and with it lose what has been gained in the period
-        // that is not over: if tasks leave in every period, there is no bound. Its tasks are counted with the sums of
-        // 5.18 too, which lose nothing, and then within the limits of all.
+        // 5.10 and 5.15 set a sum from its average when a task leaves, and with it lose what has been gained in the
+        // period that is not over: if tasks leave in every period, there is no bound. Their tasks are counted
+        // with the sums of 5.18 too, which lose nothing, and then within the limits of all.
         exact_sums in any::<bool>(),
         seed in any::<u64>(),
     ) {
