@@ -101,18 +101,17 @@ pub(crate) fn json_in_html(json: &str) -> String {
 
 /// Text for an element of HTML, with what stands between two backticks as code, as in the terminal's texts.
 pub(crate) fn prose(words: &str) -> String {
-    let escaped = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let escaped = escaped.replace('"', "&quot;").replace('\'', "&#x27;");
-    let parts: Vec<&str> = escaped.split('`').collect();
+    let escaped = minijinja::HtmlEscape(words).to_string();
+    let mut rest = escaped.as_str();
+    let mut html = String::new();
     // A backtick without a second one is a character.
-    let paired = parts.len() - 1 + parts.len() % 2;
-    let part = |(at, part): (usize, &&str)| match at {
-        0 => (*part).to_owned(),
-        _ if at < paired && at % 2 == 1 => format!("<code>{part}</code>"),
-        _ if at < paired => (*part).to_owned(),
-        _ => format!("`{part}"),
-    };
-    parts.iter().enumerate().map(part).collect()
+    while let Some((before, (code, after))) =
+        rest.split_once('`').and_then(|(before, rest)| Some((before, rest.split_once('`')?)))
+    {
+        html += &format!("{before}<code>{code}</code>");
+        rest = after;
+    }
+    html + rest
 }
 
 #[cfg(test)]

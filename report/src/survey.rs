@@ -24,10 +24,13 @@ pub fn text(found: &MatrixComparison, verdicts: &[Verdict<'_>], next: Option<&st
     for line in notes(found, &ranked, &idle).into_iter().chain(conclusions(found, verdicts)) {
         text += &(textwrap::fill(&line, &wrapped) + "\n");
     }
-    // A command goes on one line, to be copied.
-    next.map_or(text.clone(), |next| {
-        text + "next: the best of many looks better than it is; try it again with other seeds:\n  " + next + "\n"
-    })
+    if let Some(next) = next {
+        // A command goes on one line, to be copied.
+        text += "next: the best of many looks better than it is; try it again with other seeds:\n  ";
+        text += next;
+        text += "\n";
+    }
+    text
 }
 
 /// JSON: that of the matrix, with the ranking.

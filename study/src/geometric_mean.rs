@@ -18,7 +18,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct GeometricMean {
     /// How much better the other side is, %.
     pub pct: f64,
-    /// The 95% interval of `pct`; `None` if a row has one value on a side.
+    /// The 95% interval of `pct`; `None` if a row has one value on a side, or if that of a single row has no ends.
     pub ci95: Option<[f64; 2]>,
     /// The rows that it is of.
     pub rows: usize,
@@ -57,8 +57,9 @@ pub fn geometric_mean<'a>(rows: impl IntoIterator<Item = (&'a [f64], &'a [f64], 
     // Of one row, Fieller's interval of its own ratio is the better one, and the one that stands beside it.
     if let (1, Some((base, with, better))) = (count, only) {
         let of = difference(base, with, better);
-        let point = all_repeated.then_some([of.compare_pct; 2]);
-        return Some(GeometricMean { pct: of.compare_pct, ci95: of.ci95.or(point), rows: 1, left_out });
+        let identical = all_repeated && base == with;
+        let ci95 = if identical { Some([of.compare_pct; 2]) } else { of.ci95 };
+        return Some(GeometricMean { pct: of.compare_pct, ci95, rows: 1, left_out });
     }
     let m = count as f64;
     let pct = |log: f64| if all_lower { -100.0 * (-log).exp_m1() } else { 100.0 * log.exp_m1() };

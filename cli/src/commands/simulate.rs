@@ -240,10 +240,12 @@ pub fn say_condition(condition: FailIf, variant: &str, verdict: &Verdict<'_>, fa
         let on = if variant.is_empty() { String::new() } else { format!(" on {machine} {kernel}") };
         say!("--fail-if {condition}: {of}{benchmark} {case} {load}{on}: {compare_pct:+.2}%");
     }
+    // A row that is worse stays so; what is missing may be better.
+    let decided = verdict.complete || condition.rows(verdict).next().is_some();
     let said = match failed {
+        _ if !decided => "not decided, rows are missing",
         true => "fails",
-        false if verdict.complete => "passes",
-        false => "not decided, rows are missing",
+        false => "passes",
     };
     say!("--fail-if {condition}: {of}{said}");
 }

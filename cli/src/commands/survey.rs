@@ -157,7 +157,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(found) = super::matrix::found(&matrix, &args.cache, &args.jobs)? else { return Ok(Exit::RunFailed) };
     let verdicts = matrix_verdicts(&found);
     if found.lines() > 0 {
-        let next = found.complete.then(|| next(args, &subject, &matrix, &found, &verdicts)).flatten();
+        let next = next(args, &subject, &matrix, &found, &verdicts);
         let text = match args.format {
             TableOrCsv::Table => report::text(&found, &verdicts, next.as_deref()),
             TableOrCsv::Json => format!("{:#}\n", report::json(&found, &verdicts)),
@@ -280,7 +280,8 @@ fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
     Ok(matrix)
 }
 
-/// The command that looks at the best policy with other seeds; `None` if all are worse than the base.
+/// The command that looks at the best policy with other seeds; `None` if all are worse than the base, or if loads are
+/// missing.
 fn next(
     args: &Args,
     subject: &Subject,
@@ -288,6 +289,9 @@ fn next(
     found: &MatrixComparison,
     verdicts: &[Verdict<'_>],
 ) -> Option<String> {
+    if !found.complete {
+        return None;
+    }
     let (ranked, _) = ranking(found, verdicts);
     let best = ranked.iter().find(|one| found.variants[one.variant] != "SIS_ORACLE" && one.mean.pct > 0.0)?;
     let variant = best.variant;

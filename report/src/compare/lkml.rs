@@ -3,7 +3,7 @@
 use super::matrix::{Group, Line, groups, kernel, key, machine, matrix_verdict_text};
 use super::table::of_runs;
 use super::{differences, verdict_text};
-use super::{power_interval, power_quantity};
+use super::{interval_or_identical, power_quantity};
 use crate::numbers::{amount, fixed, signed, switches};
 use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
@@ -157,11 +157,11 @@ fn power(rows: &[CompareRow], text: &mut String) {
             table.add_row([
                 row.case.clone(),
                 row.load.clone(),
-                power_quantity(row, &found),
+                format!("{}, {}", power_quantity(row, &found), found.unit),
                 amount(found.base),
                 amount(found.with),
                 signed(found.compare_pct, 2),
-                power_interval(&found),
+                interval_or_identical(found.is_identical(), found.ci95),
             ]);
         }
     }

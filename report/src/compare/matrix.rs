@@ -1,9 +1,9 @@
 //! The tables of a matrix: a line for each load, a column for each variant.
 
 use super::differences::wrapped;
+use super::power_quantity;
 use super::table::WATTS;
 use super::verdict::conclusion;
-use super::{power_interval, power_quantity};
 use crate::VERSION;
 use crate::numbers::{NONE, amount, count, duration, interval, signed, spread, switches};
 use crate::reproduce::to_make;
@@ -311,7 +311,7 @@ pub(crate) fn power_lines<'a>(group: &'a Group<'a>) -> Vec<PowerLine<'a>> {
         }
         found.extend(quantities.iter().map(|first| PowerLine {
             line,
-            of: power_quantity(line.first(), first),
+            of: format!("{}, {}", power_quantity(line.first(), first), first.unit),
             base: first.base,
             of_variants: all.iter().map(|of| of.iter().find(|one| one.quantity == first.quantity).cloned()).collect(),
         }));
@@ -335,7 +335,7 @@ fn power(found: &MatrixComparison, group: &Group<'_>) -> String {
         cells.extend([line.first().load.clone(), of, amount(base)]);
         for one in of_variants {
             let both = one.map(|one| match one.is_identical() {
-                true => [power_interval(&one), String::new()],
+                true => [RowVerdict::Identical.name().to_owned(), String::new()],
                 false => [signed(one.compare_pct, 2), interval(one.ci95)],
             });
             cells.extend(both.unwrap_or_else(|| [NONE; 2].map(str::to_owned)));

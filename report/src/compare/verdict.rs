@@ -4,7 +4,7 @@ use crate::numbers::{count, fixed, signed};
 use serde_json::{Value, json};
 use textwrap::Options;
 use wakelab_study::compare::half_width_pct;
-use wakelab_study::sensitivity::{SAMPLES_MIN, Sensitivity, SensitivityRow};
+use wakelab_study::sensitivity::{Method, SAMPLES_MIN, Sensitivity, SensitivityRow};
 use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 
 /// The columns of the text.
@@ -205,7 +205,8 @@ fn constants(verdict: &Verdict<'_>) -> Option<String> {
     let Some(HoldsIn { effects, hold, fewest, samples, fitted }) = verdict.constants else {
         return verdict.certainty.sensitivity.and_then(spread);
     };
-    if !fitted && samples < SAMPLES_MIN {
+    let drawn = verdict.certainty.sensitivity.is_some_and(|found| found.method == Method::LatinHypercube);
+    if drawn && samples < SAMPLES_MIN {
         let hold = if effects == 1 { "the difference holds" } else { "the differences hold" };
         return Some(format!(
             "{} are too few to tell whether {hold}, {SAMPLES_MIN} are needed",

@@ -3,7 +3,7 @@
 
 use super::comparison::{change, headline};
 use super::machine::machine;
-use super::{TEXT, opt, table, text};
+use super::{KERNELS_OWN, TEXT, opt, table, text};
 use crate::VERSION;
 use crate::compare::{
     MatrixGroup, MatrixLine, MatrixPowerLine, WATTS, matrix_differences, matrix_groups, matrix_kernels, matrix_key,
@@ -38,11 +38,14 @@ pub fn matrix(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str)
         with: other(found),
         metrics: groups.iter().flat_map(|group| metrics(found, group)).collect(),
     });
-    let of_group = |(at, group): (usize, &MatrixGroup<'_>)| Section {
-        id: format!("workload-{}", at + 1),
-        title: group.key.join(" "),
-        paragraphs: power(found, at, group).map(|_| WATTS.trim().to_owned()).into_iter().collect(),
-        tables: [results(found, at, group)].into_iter().chain(power(found, at, group)).collect(),
+    let of_group = |(at, group): (usize, &MatrixGroup<'_>)| {
+        let power = power(found, at, group);
+        Section {
+            id: format!("workload-{}", at + 1),
+            title: group.key.join(" "),
+            paragraphs: power.iter().map(|_| WATTS.trim().to_owned()).collect(),
+            tables: [results(found, at, group)].into_iter().chain(power).collect(),
+        }
     };
     page.sections.extend(groups.iter().enumerate().map(of_group));
     render(&page)
@@ -105,7 +108,7 @@ fn other(found: &MatrixComparison) -> String {
 /// The base's name, or its switches if it has no name of its own.
 fn base_name(found: &MatrixComparison) -> String {
     match (found.base.as_str(), found.comparisons[0].experiment.base.as_str()) {
-        ("base", "") => "kernel\u{2019}s own".to_owned(),
+        ("base", "") => KERNELS_OWN.to_owned(),
         ("base", switches) => switches.to_owned(),
         (name, _) => name.to_owned(),
     }

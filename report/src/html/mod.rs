@@ -132,6 +132,9 @@ fn key(name: &str) -> Cell {
 /// Above this many characters a side is called by its first switch alone.
 const LONGEST_NAME: usize = 28;
 
+/// What a side without any switch is called.
+const KERNELS_OWN: &str = "kernel\u{2019}s own";
+
 /// What two sides are called: the switches in which they differ, and where those are many the first of them with their
 /// number. A side without any is the kernel's own setting.
 fn side_names(base: &str, with: &str) -> [String; 2] {
@@ -139,7 +142,7 @@ fn side_names(base: &str, with: &str) -> [String; 2] {
     let name = |mine: &[&str], other: &[&str]| {
         let own: Vec<&str> = mine.iter().filter(|one| !other.contains(one)).copied().collect();
         match &own[..] {
-            [] if mine.is_empty() => "kernel\u{2019}s own".to_owned(),
+            [] if mine.is_empty() => KERNELS_OWN.to_owned(),
             [] => short_name(mine),
             own => short_name(own),
         }

@@ -153,6 +153,10 @@ fn the_interval_of_a_geometric_mean_is_that_of_its_logarithm() {
     // One row has its own interval, so that it does not stand twice with two intervals.
     let alone = geometric_mean([rows[0]]).unwrap();
     assert_eq!(alone.ci95, difference(&base, &with, Better::Higher).ci95);
+    // A base that is not told from 0 has a ratio without ends, alone as in its row.
+    let wild = [1.0, 10.0, 100.0];
+    assert_eq!(difference(&wild, &with, Better::Higher).ci95, None);
+    assert_eq!(geometric_mean([(&wild[..], &with[..], Better::Higher)]).unwrap().ci95, None);
     // Two such rows: half the variance, and 8 degrees of freedom, of which the point is 2.306004135.
     let rows = [(&base[..], &with[..], Better::Higher), (&with[..], &base[..], Better::Higher)];
     let found = geometric_mean(rows).unwrap();

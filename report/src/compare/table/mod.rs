@@ -3,7 +3,7 @@
 mod power;
 mod search;
 
-pub(crate) use power::{WATTS, power_interval, power_quantity};
+pub(crate) use power::{WATTS, power_quantity};
 
 use super::differences;
 use crate::VERSION;
@@ -155,7 +155,7 @@ fn results(rows: &[CompareRow]) -> String {
             spread(row.base.mean, row.base.std_pct, row.base.n),
             spread(row.with.mean, row.with.std_pct, row.with.n),
             signed(row.compare_pct, 2),
-            interval_or_identical(row),
+            interval_or_identical(row.is_identical(), row.ci95),
             p_value(row.p_value),
             row.base.n.to_string(),
         ];
@@ -177,8 +177,8 @@ fn results(rows: &[CompareRow]) -> String {
 }
 
 /// The 95% interval, or `identical`.
-fn interval_or_identical(row: &CompareRow) -> String {
-    if row.is_identical() { RowVerdict::Identical.name().to_owned() } else { interval(row.ci95) }
+pub(crate) fn interval_or_identical(identical: bool, ci95: Option<[f64; 2]>) -> String {
+    if identical { RowVerdict::Identical.name().to_owned() } else { interval(ci95) }
 }
 
 /// A line for each side of each row; nothing if no task was woken.

@@ -1,10 +1,9 @@
 //! Power beside performance, with turbostat's names, and where the CPUs' time went.
 
-use super::{place, sides};
-use crate::numbers::{amount, fixed, fixed_or_none, interval, p_value, signed};
+use super::{interval_or_identical, place, sides};
+use crate::numbers::{amount, fixed, fixed_or_none, p_value, signed};
 use crate::table::{table as new_table, text as table_text};
 use wakelab_study::compare::{CompareRow, KindSummary, PowerDifference, PowerSummary};
-use wakelab_study::verdict::RowVerdict;
 
 /// A state in which less of the time was spent, %, is not shown.
 const SHOWN_PCT: f64 = 0.05;
@@ -53,9 +52,9 @@ fn differences(rows: &[CompareRow]) -> String {
         for (n, found) in PowerDifference::of(row).iter().enumerate() {
             any = true;
             let mut line = if n == 0 { vec![row.case.clone(), row.load.clone()] } else { vec![String::new(); 2] };
-            line.push(power_quantity(row, found));
+            line.push(format!("{}, {}", power_quantity(row, found), found.unit));
             line.extend([amount(found.base), amount(found.with), signed(found.compare_pct, 2)]);
-            line.extend([power_interval(found), p_value(found.p_value)]);
+            line.extend([interval_or_identical(found.is_identical(), found.ci95), p_value(found.p_value)]);
             table.add_row(line);
         }
     }
@@ -66,10 +65,10 @@ fn differences(rows: &[CompareRow]) -> String {
     format!("\n{heading}\n\n{}{WATTS}", table_text(&table))
 }
 
-/// What a line of power is of, with its unit: energy is that of the machine, divided by what the workload has done.
+/// What a line of power is of: energy is that of the machine, divided by what the workload has done.
 pub(crate) fn power_quantity(row: &CompareRow, of: &PowerDifference) -> String {
     if of.quantity != "energy" {
-        return format!("{}, {}", of.quantity, of.unit);
+        return of.quantity.to_owned();
     }
     let done = match (row.benchmark.as_str(), row.unit.as_str()) {
         ("jankbench", _) => "frame",
@@ -79,12 +78,7 @@ pub(crate) fn power_quantity(row: &CompareRow, of: &PowerDifference) -> String {
         (_, "requests/s") => "request",
         _ => "thing done",
     };
-    format!("energy per {done}, {}", of.unit)
-}
-
-/// The 95% interval, or `identical`.
-pub(crate) fn power_interval(of: &PowerDifference) -> String {
-    if of.is_identical() { RowVerdict::Identical.name().to_owned() } else { interval(of.ci95) }
+    format!("energy per {done}")
 }
 
 fn residency(rows: &[CompareRow]) -> String {

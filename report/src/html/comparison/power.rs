@@ -16,9 +16,7 @@ pub(super) fn differences(found: &Comparison) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     for row in &found.rows {
         for of in PowerDifference::of(row) {
-            let quantity = power_quantity(row, &of);
-            let quantity = quantity.strip_suffix(&format!(", {}", of.unit)).unwrap_or(&quantity);
-            let name = format!("{} {}: {quantity}", row.benchmark, row.case);
+            let name = format!("{} {}: {}", row.benchmark, row.case, power_quantity(row, &of));
             let at = metrics.iter().position(|metric| metric.name == name).unwrap_or_else(|| {
                 let (case, unit) = (place(found, row).case, of.unit.to_owned());
                 metrics.push(Metric { name, case, unit, lower_is_better: true, rows: Vec::new() });
