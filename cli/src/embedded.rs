@@ -13,6 +13,12 @@ use wakelab_input::{in_any_case, nearest, suggest};
 #[include = "*.toml"]
 struct Experiments;
 
+/// `panels/`.
+#[derive(RustEmbed)]
+#[folder = "../panels"]
+#[include = "*.toml"]
+struct Panels;
+
 /// `published/`.
 #[derive(RustEmbed)]
 #[folder = "../published"]
@@ -40,15 +46,39 @@ pub const PLAYGROUND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/playgrou
 
 /// The names of the experiments, sorted.
 pub fn experiments() -> Vec<String> {
-    let mut names: Vec<String> =
-        Experiments::iter().filter_map(|file| file.strip_suffix(".toml").map(str::to_owned)).collect();
+    toml_files::<Experiments>()
+}
+
+/// The names of the panels, sorted.
+pub fn panels() -> Vec<String> {
+    toml_files::<Panels>()
+}
+
+fn toml_files<E: RustEmbed>() -> Vec<String> {
+    let mut names: Vec<String> = E::iter().filter_map(|file| file.strip_suffix(".toml").map(str::to_owned)).collect();
     names.sort();
     names
 }
 
 /// The first sentence of the comment that an experiment begins with; nothing if it begins otherwise.
 pub fn about_experiment(name: &str) -> String {
-    let text = text::<Experiments>(&format!("{name}.toml")).unwrap_or_default();
+    first_sentence::<Experiments>(name)
+}
+
+/// The first sentence of the comment that a panel begins with.
+pub fn about_panel(name: &str) -> String {
+    first_sentence::<Panels>(name)
+}
+
+/// The text of the program's own panel of this name.
+pub fn panel(name: &str) -> Option<String> {
+    let names = panels();
+    let known = in_any_case(name, names.iter().map(String::as_str))?;
+    text::<Panels>(&format!("{known}.toml"))
+}
+
+fn first_sentence<E: RustEmbed>(name: &str) -> String {
+    let text = text::<E>(&format!("{name}.toml")).unwrap_or_default();
     let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
     let comment = comment.join(" ");
     let sentence = comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first);

@@ -16,6 +16,7 @@ pub mod machine;
 pub mod numbers;
 pub mod replay;
 pub mod reproduce;
+pub mod score;
 pub mod stats;
 pub mod summary;
 pub mod survey;

@@ -17,7 +17,7 @@ Example:
 /// `wakelab list`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// machines, kernels, workloads, features, policies, experiments or tables.
+    /// machines, kernels, workloads, features, policies, experiments, panels or tables.
     ///
     /// By default, how many there are of each, and a command that takes one.
     #[arg(value_name = "WHAT", value_enum, hide_possible_values = true)]
@@ -42,6 +42,8 @@ enum What {
     Policies,
     /// Experiments that the program brings along.
     Experiments,
+    /// Panels on which `wakelab score` judges a candidate.
+    Panels,
     /// Published tables that the program brings along.
     Tables,
 }
@@ -59,6 +61,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(What::Features) => deliver("features", &features(), json)?,
         Some(What::Policies) => deliver("policies", &policies(), json)?,
         Some(What::Experiments) => deliver("experiments", &experiments(), json)?,
+        Some(What::Panels) => deliver("panels", &panels(), json)?,
         Some(What::Tables) => deliver("tables", &tables_of_the_program()?, json)?,
         None => deliver("lists", &all()?, json)?,
     }
@@ -94,6 +97,11 @@ fn experiments() -> Names {
     embedded::experiments().into_iter().map(with_text).collect()
 }
 
+fn panels() -> Names {
+    let with_text = |name: String| (name.clone(), embedded::about_panel(&name));
+    embedded::panels().into_iter().map(with_text).collect()
+}
+
 fn tables_of_the_program() -> anyhow::Result<Names> {
     let published = embedded::published()?;
     let rows = |table: Table| {
@@ -114,6 +122,7 @@ fn all() -> anyhow::Result<Names> {
         line("features", features().len(), "wakelab docs every-feature"),
         line("policies", policies().len(), "wakelab docs policies"),
         line("experiments", experiments().len(), "wakelab run quickstart"),
+        line("panels", panels().len(), "wakelab score search --with NO_SIS_UTIL --rung fast"),
         line("tables", tables_of_the_program()?.len(), "wakelab reproduce sis_util-results --quick"),
     ])
 }

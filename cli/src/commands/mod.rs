@@ -22,6 +22,7 @@ mod replay;
 mod report;
 mod reproduce;
 mod run;
+mod score;
 mod simulate;
 mod stats;
 mod survey;
@@ -71,6 +72,11 @@ pub enum Command {
     /// for up to 16 CPUs, and goes on from the cache if it is interrupted. Exits like `wakelab run`.
     #[command(after_help = survey::EXAMPLE)]
     Survey(survey::Args),
+    /// Give a candidate one number on a panel of machines and loads.
+    ///
+    /// Its geometric mean over all rows, in %, alone on stdout: what an optimiser maximises. Exits like `wakelab run`.
+    #[command(after_help = score::EXAMPLE)]
+    Score(score::Args),
     /// Set two results or two recordings side by side.
     ///
     /// What was run otherwise comes first. Exits with 2 if one cannot be read, with 3 if --fail-if holds.
@@ -220,6 +226,7 @@ impl Command {
             Command::Run(args) => run::run(args),
             Command::Compare(args) => compare::run(args),
             Command::Survey(args) => survey::run(args),
+            Command::Score(args) => score::run(args),
             Command::Diff(args) => diff::run(args),
             Command::Reproduce(args) => reproduce::run(args),
             Command::Fit(args) => fit::run(args),
@@ -250,6 +257,7 @@ impl Command {
         match self {
             Command::Run(args) => Paths { inputs: args.inputs(), outputs: args.simulation.outputs() },
             Command::Survey(args) => args.paths(),
+            Command::Score(args) => args.paths(),
             Command::Diff(args) => args.paths(),
             Command::Reproduce(args) => args.paths(),
             Command::Fit(args) => args.paths(),
@@ -274,6 +282,7 @@ impl Command {
             Command::Run(args) => args.simulation.out.out.is_some(),
             Command::Compare(args) => args.simulation.out.out.is_some(),
             Command::Survey(args) => args.out.out.is_some(),
+            Command::Score(args) => args.out.out.is_some(),
             Command::Diff(args) => args.out.out.is_some(),
             Command::Reproduce(args) => args.out.out.is_some(),
             Command::Whatif(args) => args.out.out.is_some(),

@@ -373,6 +373,41 @@ fn recordings_are_set_side_by_side() {
     assert!(both.contains("\nchance: 3 runs a side") && both.contains("waits; positive is better"), "{both}");
 }
 
+/// What an optimiser reads: one number on stdout, the same each time, and nothing else.
+#[test]
+fn a_score_is_one_number() {
+    let here = folder();
+    let panel = "base = \"NO_SIS_UTIL,SIS_PROP\"\n[fast]\ntime = \"5ms\"\nsettle = \"5ms\"\nrepeats = 2\n[[part]]\n\
+                 machine = \"test-8c\"\nkernel = \"v6.12\"\n\
+                 workload = [{ name = \"netperf:TCP_RR\", load = \"4,12\" }]\n";
+    std::fs::write(here.path().join("panel.toml"), panel).expect("a file");
+    let args = ["score", "panel.toml", "--with", "SIS_UTIL", "--rung", "fast", "--no-cache"];
+    let of = |more: &[&str]| wakelab(here.path(), &[&args[..], more].concat());
+    let alone = of(&["--quiet"]);
+    assert!(alone.stderr.is_empty(), "{alone:?}");
+    let number = printed(&alone);
+    let pct: f64 = number.trim_end().parse().expect("a number");
+    let both = of(&[]);
+    assert_eq!((both.status.code(), String::from_utf8_lossy(&both.stdout).into_owned()), (Some(0), number));
+    let table = String::from_utf8_lossy(&both.stderr).into_owned();
+    for part in ["panel, the parts for training, fast rung", "right before", "score: ", "worst row: ", "model: netperf"]
+    {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    assert_eq!(printed(&of(&["--format", "table"])), table);
+    let value: Value = serde_json::from_str(&printed(&of(&["--format", "json"]))).expect("JSON");
+    let score = value["score_pct"].as_f64().expect("a number");
+    assert!((score - pct).abs() <= 5e-5, "{score} is not {pct}");
+    assert_eq!((&value["rung"], &value["gave_up"]), (&serde_json::json!("fast"), &serde_json::json!(false)));
+    let rows = value["rows"].as_array().expect("rows");
+    assert_eq!(rows.iter().map(|row| row["base"].as_array().map_or(0, Vec::len)).collect::<Vec<_>>(), [2, 2]);
+    refused(&of(&["--held-out"]), "no part of the panel is held out");
+    let of = |panel: &str, with: &str| wakelab(here.path(), &["score", panel, "--with", with, "--rung", "fast"]);
+    refused(&of("serch", "SIS_UTIL"), "did you mean `search`?");
+    refused(&of("nowhere/panel.toml", "SIS_UTIL"), "a name of `wakelab list panels`");
+    refused(&of("panel.toml", "SIS_UTILL"), "--with: ");
+}
+
 #[test]
 fn a_survey_ranks_what_can_be_switched() {
     let here = folder();

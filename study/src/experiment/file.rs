@@ -119,7 +119,7 @@ impl MatrixSpec {
 }
 
 /// Returns the values of a key of one value, or of its plural; `None` if neither is there.
-fn one_or_more(
+pub(super) fn one_or_more(
     top: &Table<'_>,
     one: &str,
     several: &str,
@@ -202,14 +202,14 @@ fn numbers(spec: &mut Spec, top: &Table<'_>) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn time(top: &Table<'_>, name: &str, least: u64) -> Result<Option<Given<u64>>, SpecError> {
+pub(super) fn time(top: &Table<'_>, name: &str, least: u64) -> Result<Option<Given<u64>>, SpecError> {
     match top.duration(name)? {
         Some(ns) if ns < least => Err(top.unexpected(name, "more than 0").into()),
         ns => Ok(ns.map(|ns| given(top, name, ns))),
     }
 }
 
-fn workloads(top: &Table<'_>, folder: &Path) -> Result<Vec<WorkloadSpec>, SpecError> {
+pub(super) fn workloads(top: &Table<'_>, folder: &Path) -> Result<Vec<WorkloadSpec>, SpecError> {
     let example = "netperf:TCP_RR\", load = \"25%..200%/25%\"";
     let tables = top.tables("workload", &["name", "load", "params"])?;
     if tables.is_empty() {
@@ -252,21 +252,25 @@ fn given<T>(table: &Table<'_>, name: &str, value: T) -> Given<T> {
 }
 
 /// Returns the text of a key; `None` if the key is not there.
-fn text(table: &Table<'_>, name: &str) -> Result<Option<Given<String>>, SpecError> {
+pub(super) fn text(table: &Table<'_>, name: &str) -> Result<Option<Given<String>>, SpecError> {
     Ok(table.any_text(name)?.map(|text| given(table, name, text.to_owned())))
 }
 
 /// Returns the text of a key that must be there, such as `example`.
-fn need_text(table: &Table<'_>, name: &str, example: &str) -> Result<Given<String>, SpecError> {
+pub(super) fn need_text(table: &Table<'_>, name: &str, example: &str) -> Result<Given<String>, SpecError> {
     text(table, name)?.ok_or_else(|| missing(table, name, example))
 }
 
 /// Returns the whole number of a key; `None` if the key is not there.
-fn number(table: &Table<'_>, name: &str, limits: &RangeInclusive<u64>) -> Result<Option<Given<u64>>, SpecError> {
+pub(super) fn number(
+    table: &Table<'_>,
+    name: &str,
+    limits: &RangeInclusive<u64>,
+) -> Result<Option<Given<u64>>, SpecError> {
     Ok(table.number(name, limits)?.map(|number| given(table, name, number)))
 }
 
 /// Returns the error that a key is missing, whose value could be `example`.
-fn missing(table: &Table<'_>, name: &str, example: &str) -> SpecError {
+pub(super) fn missing(table: &Table<'_>, name: &str, example: &str) -> SpecError {
     table.missing(name, &format!("a value such as {example}")).into()
 }

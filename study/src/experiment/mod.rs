@@ -7,6 +7,7 @@
 mod catalogue;
 mod file;
 mod matrix;
+mod panel;
 mod pinned;
 mod resolve;
 mod side;
@@ -15,5 +16,6 @@ mod spec;
 pub(crate) use catalogue::loads;
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
 pub use matrix::{Flags, MatrixSpec, NamedSide};
+pub use panel::{Panel, PanelPart, RungSpec};
 pub(crate) use spec::found_from;
 pub use spec::{Given, Place, REPEATS, REPEATS_MAX, Spec, SpecError, WorkloadSpec};

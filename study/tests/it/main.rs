@@ -26,6 +26,7 @@ mod regret;
 mod reproduce;
 mod reproduce_frequency;
 mod reproduce_table_folder;
+mod score;
 mod sensitivity;
 mod sequential_tasks;
 mod sis_util;

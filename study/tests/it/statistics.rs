@@ -4,7 +4,7 @@
 //! literals come from integrating Student's density by Simpson's rule and bisecting formula 4 as it stands.
 
 use wakelab_study::compare::Better;
-use wakelab_study::geometric_mean::geometric_mean;
+use wakelab_study::geometric_mean::{MeanRow, geometric_mean, weighted_mean};
 use wakelab_study::statistics::{difference, mean, std_pct};
 
 /// mpg of R's mtcars with automatic and with manual transmission.
@@ -168,4 +168,24 @@ fn the_interval_of_a_geometric_mean_is_that_of_its_logarithm() {
     assert_eq!(once.ci95, None);
     let zero = geometric_mean([(&base[..], &with[..], Better::Higher), (&base[..], &[0.0; 3][..], Better::Higher)]);
     assert_eq!(zero.map(|mean| (mean.rows, mean.left_out)), Some((1, 1)));
+}
+
+/// Computed with scipy 1.17's Student's distribution by the equations of the module.
+#[test]
+fn weights_count_in_the_mean_its_interval_and_the_probability() {
+    let row = |base, with, weight| MeanRow { base, with, better: Better::Higher, weight };
+    let gain = row(&[100.0, 102.0, 98.0], &[110.0, 111.0, 109.0], 2.0);
+    let loss = row(&[50.0, 52.0, 48.0], &[45.0, 44.0, 46.0], 1.0);
+    // A row without a weight counts nothing.
+    let ignored = row(&[1.0, 2.0, 3.0], &[9.0, 1.0, 5.0], 0.0);
+    let (mean, probability) = weighted_mean(&[gain, loss, ignored]).expect("rows");
+    close(mean.pct, 2.882_764_781_018);
+    let [low, high] = mean.ci95.expect("repeats");
+    close(low, -0.155_268_992_102);
+    close(high, 6.013_238_576_896);
+    close(probability.expect("repeats"), 0.970_299_239_099);
+    assert_eq!((mean.rows, mean.left_out), (2, 0));
+    assert!(weighted_mean(&[ignored]).is_none());
+    let once = weighted_mean(&[row(&[1.0], &[2.0], 1.0), gain]).expect("rows");
+    assert_eq!((once.0.ci95, once.1), (None, None));
 }

@@ -1,0 +1,143 @@
+//! `wakelab score`.
+
+use super::simulate::deliver;
+use crate::cache::{CacheFlags, CachedSimulator};
+use crate::distinct_paths::Paths;
+use crate::embedded;
+use crate::flags::{JobsFlag, OutFlag};
+use crate::output::{Exit, note, say_error};
+use crate::progress::RunBar;
+use crate::signals::stop_flag;
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+use wakelab_input::{nearest, suggest};
+use wakelab_report::score as report;
+use wakelab_study::experiment::Panel;
+use wakelab_study::score::{Candidate, Rung, ScoreError, Scoring, score};
+
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab score search --with NO_SIS_UTIL --rung fast";
+
+/// `wakelab score`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The panel: a file (.toml) or a name (search).
+    ///
+    /// A name is one of `wakelab list panels`; a file of that name takes precedence. `wakelab docs score` describes the
+    /// file.
+    #[arg(value_name = "PANEL")]
+    panel: PathBuf,
+    /// The candidate's features and tunables: A,NO_B,name=value.
+    ///
+    /// Switched on top of each kernel's features, as --with of `wakelab compare`.
+    #[arg(long, value_name = "SWITCHES", add = crate::completion::side())]
+    with: String,
+    /// Simulate the fast rung only, or the full one: fast, full.
+    ///
+    /// Before the full rung the fast one runs, too, if the panel gives candidates up.
+    #[arg(long, value_enum, default_value_t = RungArg::Full, hide_possible_values = true)]
+    rung: RungArg,
+    /// Score the parts that are held out, and no others.
+    #[arg(long)]
+    held_out: bool,
+    /// Print the number, a table or json.
+    ///
+    /// With the number alone on stdout the table goes to stderr (not with --quiet).
+    #[arg(long, value_enum, default_value_t = ScoreFormat::Number, hide_possible_values = true)]
+    format: ScoreFormat,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub out: OutFlag,
+    /// How many runs at a time.
+    #[command(flatten)]
+    jobs: JobsFlag,
+    /// The cache.
+    #[command(flatten)]
+    cache: CacheFlags,
+}
+
+/// A rung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RungArg {
+    /// Briefly.
+    Fast,
+    /// As long as the panel asks for.
+    Full,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScoreFormat {
+    /// The number.
+    Number,
+    /// A table.
+    Table,
+    /// JSON.
+    Json,
+}
+
+impl Args {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths<'_> {
+        let inputs = self.panel.exists().then(|| self.panel.clone()).into_iter().collect();
+        Paths { inputs, outputs: self.out.output().into_iter().collect() }
+    }
+}
+
+/// Scores the candidate.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let panel = panel(&args.panel)?;
+    let last = match args.rung {
+        RungArg::Fast => Rung::Fast,
+        RungArg::Full => Rung::Full,
+    };
+    let candidate = Candidate { switches: &args.with, last, held_out: args.held_out };
+    let (out, stop) = (args.out.open()?, stop_flag()?);
+    let found = CachedSimulator::open(&args.cache)?.with(|runner| {
+        let bar = RunBar::new();
+        let found = score(&panel, candidate, &Scoring { runner, jobs: args.jobs.jobs(), progress: &bar, stop });
+        bar.finish();
+        found
+    });
+    let found = match found {
+        Ok(found) => found,
+        Err(ScoreError::Stopped) => {
+            eprintln!("interrupted: there is no score; run the same command again to continue");
+            return Ok(Exit::Interrupted);
+        }
+        Err(ScoreError::Run(failed)) => {
+            say_error(failed);
+            return Ok(Exit::RunFailed);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match args.format {
+        ScoreFormat::Number => {
+            note(report::text(&panel, &candidate, &found).trim_end());
+            deliver(out.as_ref(), &report::number(&found), false)?;
+        }
+        ScoreFormat::Table => deliver(out.as_ref(), &report::text(&panel, &candidate, &found), false)?,
+        ScoreFormat::Json => {
+            deliver(out.as_ref(), &format!("{:#}\n", report::json(&panel, &candidate, &found)), true)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The file at that path if there is one, else the program's own panel of that name.
+fn panel(name: &Path) -> anyhow::Result<Panel> {
+    let typed = name.to_string_lossy();
+    if name.is_file() || typed.contains('/') || typed.ends_with(".toml") {
+        return Ok(Panel::read(name)?);
+    }
+    let Some(text) = embedded::panel(&typed) else {
+        let names = embedded::panels();
+        let like = suggest(&nearest(&typed, names.iter().map(String::as_str)));
+        anyhow::bail!(
+            "{typed}: it is neither a file nor a panel of the program; expected a TOML file, or a name such as \
+             search{like}\n  hint: `wakelab list panels` has the names"
+        );
+    };
+    Ok(Panel::parse(&PathBuf::from(format!("{typed}.toml")), &text)?)
+}
