@@ -46,8 +46,7 @@ struct Args {
 
 // Tests run the examples of all help texts in a clone.
 const EXAMPLES: &str = "\
-Example (`wakelab COMMAND -h` has one for each; --help has more):
-  wakelab demo";
+Example: wakelab demo (`wakelab COMMAND -h` has one for each; --help has more)";
 
 const EXAMPLES_LONG: &str = "\
 Examples:

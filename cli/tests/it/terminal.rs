@@ -6,10 +6,11 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Output;
 
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 32] = [
     "",
     "run",
     "compare",
+    "score",
     "reproduce",
     "fit",
     "calibrate",

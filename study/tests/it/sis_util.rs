@@ -20,6 +20,7 @@ fn rows(load: &str) -> Vec<CompareRow> {
     spec.settle_ns = Given::by_flag("--settle", 300_000_000);
     spec.time_ns = Given::by_flag("--time", 60_000_000);
     spec.seed = SEED;
+    spec.repeats = Given::by_flag("--repeat", 1);
     let experiment = spec.resolve().expect("a sound experiment");
     compare(&Simulator, &experiment, 0, &Silent, &AtomicBool::new(false)).expect("runs that end").rows
 }
