@@ -1,9 +1,9 @@
 //! One number for a candidate: how much better it is on a panel of machines, kernels and loads.
 //!
-//! The number is the weighted geometric mean of the differences of all rows ([`crate::geometric_mean`]). Both sides of a
-//! row, and all candidates, have the same seeds, so that candidates are told apart by less than what one of them varies.
-//! A candidate first runs the fast rung. One that loses there for sure by more than the panel allows is given up, and
-//! has that number.
+//! The number is the weighted geometric mean of the differences of all rows ([`crate::geometric_mean`]). Both sides of
+//! a row, and all candidates, have the same seeds, so that candidates are told apart by less than what one of them
+//! varies. If the panel gives candidates up, each first runs the fast rung. One that loses more there than the panel
+//! allows is given up, and has that number.
 
 use crate::compare::{CompareRow, Comparison, MatrixComparison, RunFailed, RunProgress, Runner, compare_matrix};
 use crate::experiment::{Panel, PanelPart, RungSpec, SpecError};

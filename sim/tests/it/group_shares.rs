@@ -29,8 +29,8 @@ struct Measured {
     hogs: usize,
 }
 
-/// The groups of a scenario in the order in which the guest's shell forks their hogs, because it decides where they are to
-/// begin with; and what each ran in each run, per thousand of a CPU.
+/// The groups of a scenario in the order in which the guest's shell forks their hogs, because it decides where they are
+/// to begin with; and what each ran in each run, per thousand of a CPU.
 type Groups = Vec<(Measured, Vec<u64>)>;
 type Scenarios = BTreeMap<String, Groups>;
 
@@ -111,9 +111,9 @@ fn simulated(scenario: &str, groups: &Groups, seed: u64) -> Vec<u64> {
         .collect()
 }
 
-/// How far the mean of our runs may be from that of the guest's, per thousand of a CPU. The guest's runs differ by up to
-/// 118 if no group has a quota. With one they differ by 329, and ours by 300: the hogs change CPUs as the group beside
-/// them comes and goes.
+/// How far the mean of our runs may be from that of the guest's, per thousand of a CPU. The guest's runs differ by up
+/// to 118 if no group has a quota. With one they differ by 329, and ours by 300: the hogs change CPUs as the group
+/// beside them comes and goes.
 fn tolerance(scenario: &str, group: &Measured) -> u64 {
     match (scenario, group.quota_us) {
         ("quota", 0) => 100,
