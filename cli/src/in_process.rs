@@ -182,7 +182,7 @@ impl Call {
         lock(&self.host.progress).take()
     }
 
-    /// Stops the command: no other run begins and no more rows are read. A run that was begun is ended first.
+    /// Stops the command as Ctrl-C does the program: soon, and without a result.
     pub fn stop(&self) {
         self.host.stop.store(true, Ordering::Relaxed);
     }

@@ -13,7 +13,7 @@ use wakelab_cli::in_process::{Call, Ended, Said};
 
 /// How often the thread that waits looks for signals, and tells how far the command is.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a command that is stopped is waited for. What it has begun is ended without anybody waiting.
+/// How long a command that is stopped is waited for. What takes longer ends without anybody waiting.
 const STOP: Duration = Duration::from_millis(500);
 
 /// What came of a command: its exit code or nothing, stdout, and what it says, each with its kind.

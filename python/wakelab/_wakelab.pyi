@@ -1,8 +1,11 @@
 """The native part of wakelab: the program's commands, and tables in Arrow's memory."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Self, final
 
+__all__ = ["Search", "Table", "run", "set_policy", "toml"]
+
+@final
 class Table:
     """A table in Arrow's memory, for what reads the Arrow PyCapsule interface."""
 
@@ -12,6 +15,7 @@ class Table:
     def column_names(self) -> list[str]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
 
+@final
 class Search:
     """What a search policy knows when a search begins."""
 
