@@ -14,8 +14,8 @@ static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static LAST: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// Handles the signals from here on, and returns the flag that the first of them sets. A second one ends the program at
-/// once. SIGHUP stays ignored if it is, as under `nohup`. Inside another program the signals are that program's, which sets
-/// the flag.
+/// once. SIGHUP stays ignored if it is, as under `nohup`. Inside another program the signals are that program's, which
+/// sets the flag.
 ///
 /// # Errors
 /// Fails if the system does not let a handler be set.
