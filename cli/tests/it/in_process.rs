@@ -48,7 +48,8 @@ fn the_output_is_the_programs() {
 
 #[test]
 fn errors_warnings_and_notes_are_kept() {
-    let nowhere = ended(&["compare", "--machine=nowhere", "--workload=netperf:TCP_RR", "--base=", "--with=A"]);
+    let nowhere =
+        ended(&["compare", "--machine=nowhere", "--workload=netperf:TCP_RR", "--load=1", "--base=", "--with=A"]);
     assert_eq!(nowhere.exit, Some(2));
     let Said::Error(text) = &nowhere.said[0] else { panic!("{nowhere:?}") };
     assert!(text.starts_with("--machine: nowhere: there is no machine of that name\n  hint: "), "{text}");
@@ -86,7 +87,7 @@ fn a_call_is_stopped_without_harm_to_another() {
         .into_iter()
         .chain(SIDES)
         .chain(["--base=SIS_UTIL", "--with=NO_SIS_UTIL", "--settle=1ms", "--time=1ms", "--repeat=1000", "--no-cache"])
-        .chain(["--jobs=1", "--until=0.0001%", "--max-repeat=1000"])
+        .chain(["--jobs=1", "--until=0.01%", "--max-repeat=1000"])
         .collect();
     let call = begin(&endless);
     while call.progress().is_none() {
