@@ -48,8 +48,8 @@ fn the_output_is_the_programs() {
 
 #[test]
 fn errors_warnings_and_notes_are_kept() {
-    let nowhere =
-        ended(&["compare", "--machine=nowhere", "--workload=netperf:TCP_RR", "--load=1", "--base=", "--with=A"]);
+    let [_, kernel, workload, load] = SIDES;
+    let nowhere = ended(&["compare", "--machine=nowhere", kernel, workload, load, "--base=", "--with="]);
     assert_eq!(nowhere.exit, Some(2));
     let Said::Error(text) = &nowhere.said[0] else { panic!("{nowhere:?}") };
     assert!(text.starts_with("--machine: nowhere: there is no machine of that name\n  hint: "), "{text}");
