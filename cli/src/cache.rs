@@ -1,5 +1,6 @@
 //! The cache of finished runs.
 
+use crate::in_process::host;
 use crate::output::{say, say_warnings};
 use anyhow::Context;
 use clap::Args;
@@ -77,7 +78,8 @@ impl CachedSimulator {
 }
 
 fn store(folder: &Path, fresh: bool) -> anyhow::Result<Store> {
-    let program = Program::running().context("the program's own file cannot be read")?;
+    let program = host().map_or_else(Program::running, |host| host.program());
+    let program = program.context("the program's own file cannot be read")?;
     Ok(Store::open(folder, program, fresh)?)
 }
 

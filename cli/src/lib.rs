@@ -6,6 +6,7 @@ mod completion;
 mod distinct_paths;
 mod embedded;
 mod flags;
+pub mod in_process;
 mod out_file;
 mod output;
 mod progress;

@@ -1,5 +1,6 @@
 //! `--out`, `--html` and flags like them: a file that appears when it is whole, or not at all.
 
+use crate::in_process::host;
 use crate::output::say;
 use anyhow::{Context, bail};
 use std::fs::{self, File, OpenOptions};
@@ -155,6 +156,9 @@ impl HtmlFile {
 
 /// The command line as it can be typed again.
 pub fn command_line() -> String {
+    if let Some(host) = host() {
+        return host.command.clone();
+    }
     let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let quoted = shlex::try_join(args.iter().map(String::as_str)).unwrap_or_else(|_| args.join(" "));
     format!("wakelab {quoted}")

@@ -1,5 +1,6 @@
 //! Where output goes: data to stdout, all else to stderr; how much goes to stderr; and how the program ends.
 
+use crate::in_process::{HostOut, host};
 use crate::signals;
 use console::Term;
 use std::io::{self, IsTerminal, Write};
@@ -34,7 +35,17 @@ pub fn speaks(voice: Voice) -> bool {
 /// Prints to stderr what a user may want to know; not with `--quiet`.
 pub fn note(text: impl std::fmt::Display) {
     if speaks(Voice::Usual) {
-        eprintln!("{}", printable_lines(&text.to_string()));
+        tell(text);
+    }
+}
+
+/// Prints to stderr, whatever flags say; inside another program it is kept ([`crate::in_process`]).
+pub fn tell(text: impl std::fmt::Display) {
+    let text = text.to_string();
+    let text = printable_lines(&text);
+    match host() {
+        Some(host) => host.say(&text),
+        None => eprintln!("{text}"),
     }
 }
 
@@ -46,7 +57,7 @@ pub(crate) use say;
 
 /// Prints what to do next after results, if stderr is a terminal; not with `--quiet`.
 pub fn hint(text: impl std::fmt::Display) {
-    if io::stderr().is_terminal() {
+    if host().is_none() && io::stderr().is_terminal() {
         note(format_args!("hint: {text}"));
     }
 }
@@ -54,7 +65,7 @@ pub fn hint(text: impl std::fmt::Display) {
 /// Prints what is being done, with `--verbose`.
 pub fn detail(text: impl std::fmt::Display) {
     if speaks(Voice::Verbose) {
-        eprintln!("{}", printable_lines(&text.to_string()));
+        tell(text);
     }
 }
 
@@ -82,13 +93,18 @@ pub enum Exit {
 impl Exit {
     /// The exit code.
     pub fn code(self) -> ExitCode {
-        ExitCode::from(match self {
+        ExitCode::from(self.number())
+    }
+
+    /// The number of the exit code.
+    pub fn number(self) -> u8 {
+        match self {
             Exit::Done => 0,
             Exit::Differs | Exit::NoMatch | Exit::Missing | Exit::RunFailed => 1,
             Exit::BadInput => 2,
             Exit::Failed => 3,
             Exit::Interrupted => signals::exit_code().unwrap_or(130),
-        })
+        }
     }
 }
 
@@ -128,7 +144,7 @@ pub fn say_errors(errors: &[ReadError]) {
 
 /// Prints an error to stderr.
 pub fn say_error(error: impl std::fmt::Display) {
-    eprintln!("error: {}", printable_lines(&error.to_string()));
+    tell(format_args!("error: {error}"));
 }
 
 /// Prints warnings; not with `--quiet`.
@@ -153,8 +169,16 @@ pub fn print(text: &str) -> io::Result<()> {
 
 /// Prints to stdout what escapes its strings itself, as JSON does, or text that is printable already.
 pub fn print_as_is(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(named_stdout)
+}
+
+/// Where results go.
+pub fn stdout() -> Box<dyn Write> {
+    match host() {
+        Some(host) => Box::new(HostOut(host)),
+        None => Box::new(io::stdout().lock()),
+    }
 }
 
 /// Prints one JSON value to stdout, over several lines.

@@ -1,13 +1,14 @@
 //! Progress bars for work that takes long, if stderr is a terminal. A command that prints while it reads has none if
 //! stdout is a terminal, too.
 
+use crate::in_process::{Host, host};
 use crate::output::{Voice, detail, speaks};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::HashMap;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wakelab_calibrate::{Bench, Place};
 use wakelab_report::numbers::thousands;
@@ -26,7 +27,7 @@ fn late(length: Option<u64>, template: &str, may_show: bool) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
     bar.set_style(ProgressStyle::with_template(template).expect("the template is right"));
     // --verbose prints lines in its place, and --quiet neither.
-    let wanted = speaks(Voice::Usual) && !speaks(Voice::Verbose);
+    let wanted = speaks(Voice::Usual) && !speaks(Voice::Verbose) && host().is_none();
     if may_show && wanted && std::io::stderr().is_terminal() {
         let late = bar.clone();
         std::thread::spawn(move || {
@@ -47,6 +48,8 @@ pub struct Bar {
     rows: ProgressBar,
     /// The bytes counted so far of files that are not done.
     parts: Mutex<HashMap<PathBuf, u64>>,
+    /// The program that this one is part of, which is told, too.
+    host: Option<Arc<Host>>,
 }
 
 impl Bar {
@@ -56,12 +59,19 @@ impl Bar {
         let total = files.iter().map(|file| size(file)).sum();
         let template = "{wide_bar} {bytes}/{total_bytes}, {msg} rows, {elapsed}, {eta} left";
         let bytes = late(Some(total), template, !(streams && std::io::stdout().is_terminal()));
-        Bar { bytes, rows: ProgressBar::hidden(), parts: Mutex::default() }
+        Bar { bytes, rows: ProgressBar::hidden(), parts: Mutex::default(), host: host() }
     }
 
     /// Removes the bar.
     pub fn finish(&self) {
         self.bytes.finish_and_clear();
+    }
+
+    fn tell_host(&self) {
+        if let Some(host) = &self.host {
+            let what = format!("{} rows", thousands(self.rows.position()));
+            host.progress(self.bytes.position(), self.bytes.length().unwrap_or(0), &what);
+        }
     }
 }
 
@@ -69,6 +79,7 @@ impl Progress for Bar {
     fn rows(&self, rows: u64) {
         self.rows.inc(rows);
         self.bytes.set_message(thousands(self.rows.position()));
+        self.tell_host();
     }
 
     fn part(&self, path: &Path, share: f64) {
@@ -114,12 +125,12 @@ impl FileBar {
 
 /// The bar of simulated runs: how many are done, and the last of them.
 #[derive(Debug)]
-pub struct RunBar(ProgressBar);
+pub struct RunBar(ProgressBar, Option<Arc<Host>>);
 
 impl RunBar {
     /// Creates the bar.
     pub fn new() -> Self {
-        RunBar(late(None, "{wide_bar} {pos}/{len} runs, {elapsed}, {eta} left  {msg}", true))
+        RunBar(late(None, "{wide_bar} {pos}/{len} runs, {elapsed}, {eta} left  {msg}", true), host())
     }
 
     /// Removes the bar.
@@ -136,6 +147,9 @@ impl RunProgress for RunBar {
         // Several threads report, not always in order.
         bar.set_position(bar.position().max(done as u64));
         detail(format_args!("run {done} of {all}: {run}"));
+        if let Some(host) = &self.1 {
+            host.progress(done as u64, all as u64, &run.to_string());
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The signals that end a command in good order: SIGINT (Ctrl-C), SIGTERM and SIGHUP. No thread waits for them, so that
 //! a command can be interrupted where no thread can be made.
 
+use crate::in_process::host;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::io::{self, Write};
@@ -13,11 +14,15 @@ static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static LAST: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// Handles the signals from here on, and returns the flag that the first of them sets. A second one ends the program at
-/// once. SIGHUP stays ignored if it is, as under `nohup`.
+/// once. SIGHUP stays ignored if it is, as under `nohup`. Inside another program the signals are that program's, which
+/// sets the flag.
 ///
 /// # Errors
 /// Fails if the system does not let a handler be set.
 pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
+    if let Some(host) = host() {
+        return Ok(host.stop);
+    }
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal)) {
         // The order matters: the second signal finds the flag set.
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&STOP))?;

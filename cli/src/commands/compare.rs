@@ -49,7 +49,7 @@ pub struct Args {
     /// Features of the other side: A,NO_B.
     ///
     /// May be given again, each with a name if you like (fast=A,NO_B): each is compared with the base.
-    #[arg(long, value_name = "[NAME=]SWITCHES", required = true, add = completion::side())]
+    #[arg(long, value_name = "[NAME=]SWITCHES", required_unless_present = "one_side", add = completion::side())]
     with: Vec<String>,
     /// How often.
     #[command(flatten)]
@@ -93,13 +93,14 @@ pub fn positive_time(text: &str) -> Result<u64, String> {
 
 /// Simulates the experiment that the flags describe.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let with = if args.simulation.one_side { std::slice::from_ref(&args.base) } else { &args.with[..] };
     let mut matrix = MatrixSpec::of_flags(&Flags {
         machines: &args.machine,
         kernels: &args.kernel,
         workloads: &args.workload,
         loads: &args.load,
         base: &args.base,
-        with: &args.with,
+        with,
     })?;
     let spec = &mut matrix.common;
     if let Some(repeat) = args.repeat.repeat {

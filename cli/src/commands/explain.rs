@@ -3,7 +3,7 @@
 use super::{all_errors, decider, exit, with_read};
 use crate::flags::{HtmlFlag, RecordingFiles, WithFlag, by_name};
 use crate::out_file::HtmlFile;
-use crate::output::{Exit, hint, named_stdout, print, print_as_is, print_json, say, say_errors};
+use crate::output::{Exit, hint, named_stdout, print, print_as_is, print_json, say, say_errors, stdout};
 use crate::progress::Bar;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -175,7 +175,7 @@ fn explain(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError
     let (files, mut errors) = args.files();
     let filter = args.filter();
     let bar = Bar::new(&files, true);
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(stdout());
     out.write_all(args.head().as_bytes()).map_err(named_stdout)?;
     let mut left = args.limit.unwrap_or(u64::MAX);
     for file in &files {

@@ -5,7 +5,7 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, JobsFlag, TableFormat};
 use crate::out_file::OutFile;
-use crate::output::{Exit, say, say_error};
+use crate::output::{Exit, say, say_error, tell};
 use crate::progress::FitBar;
 use crate::signals::stop_flag;
 use clap::builder::TypedValueParser;
@@ -116,7 +116,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let fit = match found {
         Ok(fit) => fit,
         Err(stopped @ FitError::Interrupted { .. }) => {
-            eprintln!("{stopped}");
+            tell(format_args!("{stopped}"));
             return Ok(Exit::Interrupted);
         }
         Err(failed @ FitError::Failed(_)) => {

@@ -6,7 +6,7 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::flags::JobsFlag;
 use crate::out_file::command_line;
-use crate::output::{Exit, say_error, say_warnings};
+use crate::output::{Exit, say_error, say_warnings, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use anyhow::ensure;
@@ -59,7 +59,7 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
     if found.complete {
         return Ok(if failed { Exit::Failed } else { Exit::Done });
     }
-    eprintln!("interrupted: {done} of {} rows are complete", matrix.rows());
+    tell(format_args!("interrupted: {done} of {} rows are complete", matrix.rows()));
     Ok(Exit::Interrupted)
 }
 

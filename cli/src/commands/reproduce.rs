@@ -6,7 +6,7 @@ use crate::distinct_paths::Paths;
 use crate::embedded;
 use crate::flags::{HtmlFlag, JobsFlag, OutFlag, RepeatFlag};
 use crate::out_file::command_line;
-use crate::output::{Exit, say_error, say_warnings};
+use crate::output::{Exit, say_error, say_warnings, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         say_error(failed);
     }
     if !board.complete {
-        eprintln!("interrupted: rows that were not reached are listed as such");
+        tell("interrupted: rows that were not reached are listed as such");
         return Ok(Exit::Interrupted);
     }
     Ok(if board.failed.is_empty() { Exit::Done } else { Exit::RunFailed })

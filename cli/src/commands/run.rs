@@ -4,7 +4,7 @@ use super::simulate::{ResultFormat, SimulationFlags, deliver, prepare, simulate}
 use crate::cache::CachedSimulator;
 use crate::embedded;
 use crate::flags::{RepeatFlag, SeedFlag};
-use crate::output::{Exit, say_error};
+use crate::output::{Exit, say_error, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use std::path::PathBuf;
@@ -96,6 +96,6 @@ fn ablate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     if found.complete {
         return Ok(Exit::Done);
     }
-    eprintln!("interrupted: not all mechanisms were run");
+    tell("interrupted: not all mechanisms were run");
     Ok(Exit::Interrupted)
 }

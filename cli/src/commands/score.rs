@@ -5,7 +5,7 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::embedded;
 use crate::flags::{JobsFlag, OutFlag};
-use crate::output::{Exit, note, say_error};
+use crate::output::{Exit, note, say_error, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let found = match found {
         Ok(found) => found,
         Err(ScoreError::Stopped) => {
-            eprintln!("interrupted: there is no score; run the same command again to continue");
+            tell("interrupted: there is no score; run the same command again to continue");
             return Ok(Exit::Interrupted);
         }
         Err(ScoreError::Run(failed)) => {

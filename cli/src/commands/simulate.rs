@@ -7,7 +7,7 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, JobsFlag, LenientFlag, OutFlag};
 use crate::out_file::{OutFile, cause, command_line};
-use crate::output::{Exit, hint, print, print_as_is, say, say_error, say_warnings};
+use crate::output::{Exit, hint, print, print_as_is, say, say_error, say_warnings, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
@@ -81,6 +81,11 @@ pub struct SimulationFlags {
     /// recipes.
     #[arg(long, value_name = "CONDITION", hide_short_help = true)]
     pub fail_if: Option<FailIf>,
+    /// Simulate the base only, in place of both sides.
+    ///
+    /// Of the package for Python (docs/python.md). A row has the base's numbers on both sides.
+    #[arg(long, hide = true, conflicts_with_all = ["control", "sensitivity", "html", "fail_if"])]
+    pub one_side: bool,
 }
 
 /// Until when each case is repeated.
@@ -136,7 +141,10 @@ impl SimulationFlags {
 /// Resolves the experiment and opens the output. After this, all input is known to be good, and the output to be
 /// writable.
 pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
-    let experiment = spec.resolve()?;
+    let mut experiment = spec.resolve()?;
+    experiment.base_only = flags.one_side;
+    // The other side is not run.
+    experiment.warnings.retain(|warning| !flags.one_side || !warning.starts_with("--with: "));
     say_warnings(&experiment.warnings);
     Paths { inputs: spec.files(), outputs: flags.outputs() }.check()?;
     let out = flags.out.open()?;
@@ -157,6 +165,7 @@ pub fn simulate(matrix: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Result<
     );
     match matrix.two_sides() {
         Some(spec) => simulate_two_sides(spec, flags),
+        None if flags.one_side => anyhow::bail!("one side is simulated on one machine and one kernel"),
         None => simulate_matrix(matrix, flags),
     }
 }
@@ -227,7 +236,7 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
     if found.complete && trust.complete() {
         return Ok(if failed { Exit::Failed } else { Exit::Done });
     }
-    eprintln!("interrupted: {done} of {all} rows are complete");
+    tell(format_args!("interrupted: {done} of {all} rows are complete"));
     trust.say_incomplete();
     Ok(Exit::Interrupted)
 }

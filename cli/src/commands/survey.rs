@@ -9,7 +9,7 @@ use crate::completion;
 use crate::distinct_paths::Paths;
 use crate::flags::{self, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, SeedFlag, TableOrCsv};
 use crate::out_file::command_line;
-use crate::output::{Exit, hint, say, say_error, say_warnings};
+use crate::output::{Exit, hint, say, say_error, say_warnings, tell};
 use anyhow::{Context, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -172,7 +172,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let all = matrix.experiments[0].cases.len();
-    eprintln!("interrupted: {} of {all} loads are complete; run the same command again to continue", found.lines());
+    tell(format_args!(
+        "interrupted: {} of {all} loads are complete; run the same command again to continue",
+        found.lines()
+    ));
     Ok(Exit::Interrupted)
 }
 

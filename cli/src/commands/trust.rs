@@ -1,6 +1,7 @@
 //! How sure a comparison is: `--control` and `--sensitivity`.
 
 use super::simulate::{ResultFormat, SimulationFlags};
+use crate::output::tell;
 use crate::progress::RunBar;
 use clap::ValueEnum;
 use clap::builder::TypedValueParser;
@@ -153,14 +154,14 @@ impl TrustResults {
     /// Prints to stderr what is missing.
     pub fn say_incomplete(&self) {
         if self.control.as_ref().is_some_and(|control| !control.complete) {
-            eprintln!("interrupted: the control lacks rows");
+            tell("interrupted: the control lacks rows");
         }
         if let Some(found) = self.sensitivity.as_ref().filter(|found| !found.complete) {
-            eprintln!(
+            tell(format_args!(
                 "interrupted: {} of {} samples were run; run the same command again to continue",
                 found.samples.len(),
                 found.asked
-            );
+            ));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::{self, Debug, Write};
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wakelab_kernel::Feature;
 use wakelab_sched::select::policy;
 use wakelab_sim::Setup;
@@ -79,8 +79,16 @@ impl Program {
     /// # Errors
     /// Fails if the executable cannot be read.
     pub fn running() -> io::Result<Self> {
+        Self::of(&executable()?)
+    }
+
+    /// Returns the identity of a program whose code is in `file`, such as a library that an interpreter has loaded.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn of(file: &Path) -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(File::open(executable()?)?)?;
+        hasher.update_reader(File::open(file)?)?;
         Ok(Program(*hasher.finalize().as_bytes()))
     }
 
