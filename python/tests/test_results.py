@@ -75,6 +75,40 @@ variants = { base = "SIS_UTIL", with = "NO_SIS_UTIL" }
     assert found.json == program("run", path, "--format=json") == wakelab.run(text).json == wakelab.run(path).json
 
 
+def test_a_score_is_that_of_the_program(program, tmp_path):
+    rung = {"settle": "5ms", "time": "5ms", "repeats": 2}
+    workload = [{"name": "netperf:TCP_RR", "load": "4,12"}]
+    panel = {
+        "name": "small",
+        "base": "NO_SIS_UTIL,SIS_PROP",
+        "fast": rung,
+        "part": [{"machine": "test-8c", "kernel": "v6.12", "workload": workload, "weight": 2}],
+    }
+    found = wakelab.score(panel, with_={"SIS_UTIL": True}, rung="fast")
+    path = tmp_path / "panel.toml"
+    path.write_text(
+        """
+name = "small"
+base = "NO_SIS_UTIL,SIS_PROP"
+fast = { settle = "5ms", time = "5ms", repeats = 2 }
+
+[[part]]
+machine = "test-8c"
+kernel = "v6.12"
+workload = [{ name = "netperf:TCP_RR", load = "4,12" }]
+weight = 2
+"""
+    )
+    args = ["score", path, "--with=SIS_UTIL", "--rung=fast"]
+    assert found.json == program(*args, "--format=json")
+    assert f"{float(found):.4f}\n" == program(*args, "--quiet")
+    assert (found.gave_up, len(found), found.rows[0]["weight"]) == (False, 2, 2)
+    assert found.probability_better is not None
+    assert 0 <= found.probability_better <= 1
+    with pytest.raises(wakelab.InputError, match="no part of the panel is held out"):
+        wakelab.score(panel, with_="SIS_UTIL", rung="fast", held_out=True)
+
+
 @pytest.mark.parametrize(
     ("call", "args"),
     [
@@ -110,6 +144,7 @@ variants = { base = "SIS_UTIL", with = "NO_SIS_UTIL" }
         (wakelab.workloads, ["list", "workloads"]),
         (wakelab.features, ["list", "features"]),
         (wakelab.experiments, ["list", "experiments"]),
+        (wakelab.panels, ["list", "panels"]),
     ],
 )
 @pytest.mark.filterwarnings("ignore::wakelab.Warning")

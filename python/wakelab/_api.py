@@ -22,6 +22,7 @@ from ._results import (
     Progress,
     Replay,
     Result,
+    Score,
     Simulation,
     Stats,
     Summary,
@@ -329,6 +330,45 @@ def replay(
     return Call(arguments).run(Replay, progress)
 
 
+def score(
+    panel: File,
+    *,
+    with_: Side,
+    rung: Literal["fast", "full"] = "full",
+    held_out: bool = False,
+    jobs: int | None = None,
+    cache: Cache = True,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Score:
+    """Gives a candidate one number on a panel of machines, kernels and loads (`wakelab score`).
+
+    Args:
+        panel: A name of `panels()`, the path of a panel's file, its text, or a dict of what is in it.
+        with_: The candidate's switches, on top of each kernel's features: "A,NO_B", or {"A": True, "tunable": 3}.
+        rung: Simulate the fast rung only, or the full one.
+        held_out: Score the parts that are held out, and no others.
+        jobs: How many simulations run at a time; as many as there are cores if left out. The result is the same.
+        cache: Where finished runs are kept.
+        fresh: Make runs again that are kept.
+        progress: Called with runs that are done, all of them, and the last one.
+
+    Returns:
+        A `Score`, which `float()` turns into the number, %.
+
+    Raises:
+        InputError: The panel or the candidate is wrong.
+        RunError: A run failed.
+    """
+    arguments = Arguments("score")
+    arguments.side("with", with_, "with_")
+    arguments.text("rung", rung)
+    arguments.flag("held-out", held_out)
+    _kept(arguments, jobs, cache, fresh)
+    arguments.args.append(arguments.file("panel", panel, "panel"))
+    return Call(arguments, has_page=False).run(Score, progress)
+
+
 def stats(recording: Recordings, *, by: str | Sequence[str] | None = None, progress: Progress | None = None) -> Stats:
     """Counts reasons, searches, waits and migrations (`wakelab stats`).
 
@@ -487,6 +527,11 @@ def policies() -> Listing:
 def experiments() -> Listing:
     """The experiments that the program brings along, for `run()`."""
     return _list("experiments")
+
+
+def panels() -> Listing:
+    """The panels that the program brings along, for `score()`."""
+    return _list("panels")
 
 
 def _list(what: str) -> Listing:

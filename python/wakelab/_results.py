@@ -311,6 +311,32 @@ class Replay(Result):
         return f"{self._value['other_cpu']} of {self._value['rows']} choices are of another CPU"
 
 
+class Score(Result):
+    """One number for a candidate on a panel."""
+
+    @property
+    def pct(self) -> float:
+        """How much better the candidate is than the panel's base: the weighted geometric mean of all rows, %."""
+        return float(self._value["score_pct"])
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether the candidate was given up after the fast rung."""
+        return bool(self._value["gave_up"])
+
+    @property
+    def probability_better(self) -> float | None:
+        """How probable it is that the candidate is better, 0 to 1; None if a row has one run on a side."""
+        probability: float | None = self._value["probability_better"]
+        return probability
+
+    def __float__(self) -> float:
+        return self.pct
+
+    def _about(self) -> str:
+        return f"{self.pct:+.2f}% on the {self._value['rung']} rung"
+
+
 class Stats(Result):
     """Reasons, searches, waits and migrations, counted."""
 
