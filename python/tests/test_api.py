@@ -19,7 +19,10 @@ LEFT_OUT = {
 NAMES = {"with": "with_", "from": "from_", "repeat": "repeats"}
 
 
-@pytest.mark.parametrize("command", ["compare", "run", "explain", "conform", "replay", "stats", "capture", "whatif", "score"])
+COMMANDS = ["compare", "run", "explain", "conform", "replay", "stats", "capture", "whatif", "score"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_each_flag_is_an_argument(command, program):
     flags = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", program(command, "--help"), re.MULTILINE)) - LEFT_OUT
     if command == "whatif":
