@@ -336,6 +336,7 @@ def score(
     with_: Side,
     rung: Literal["fast", "full"] = "full",
     held_out: bool = False,
+    seed: int | None = None,
     jobs: int | None = None,
     cache: Cache = True,
     fresh: bool = False,
@@ -348,10 +349,11 @@ def score(
         with_: The candidate's switches, on top of each kernel's features: "A,NO_B", or {"A": True, "tunable": 3}.
         rung: Simulate the fast rung only, or the full one.
         held_out: Score the parts that are held out, and no others.
+        seed: The seed from which those of all runs are derived; the panel's if left out.
         jobs: How many simulations run at a time; as many as there are cores if left out. The result is the same.
         cache: Where finished runs are kept.
         fresh: Make runs again that are kept.
-        progress: Called with runs that are done, all of them, and the last one.
+        progress: Called with runs of a part of the panel that are done, all of that part, and the last one.
 
     Returns:
         A `Score`, which `float()` turns into the number, %.
@@ -364,6 +366,7 @@ def score(
     arguments.side("with", with_, "with_")
     arguments.text("rung", rung)
     arguments.flag("held-out", held_out)
+    arguments.whole("seed", seed)
     _kept(arguments, jobs, cache, fresh)
     arguments.args.append(arguments.file("panel", panel, "panel"))
     return Call(arguments, has_page=False).run(Score, progress)

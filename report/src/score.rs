@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use wakelab_study::experiment::Panel;
-use wakelab_study::score::{Candidate, Score, ScoredRow};
+use wakelab_study::score::{Candidate, Rung, Score, ScoredRow};
 use wakelab_study::verdict::RowVerdict;
 
 /// The number alone, on a line of its own: how much better the candidate is, %, with four digits.
@@ -34,13 +34,18 @@ pub fn text(panel: &Panel, candidate: &Candidate<'_>, score: &Score) -> String {
             format!("{}:{}", row.benchmark, row.case),
             row.load.clone(),
             weight.to_string(),
-            signed(row.compare_pct, 2),
+            if row.compare_pct.is_finite() { signed(row.compare_pct, 2) } else { NONE.to_owned() },
             interval_or_identical(judged.verdict == RowVerdict::Identical, row.ci95),
             judged.verdict.name().to_owned(),
             right,
         ]);
     }
-    let part = if candidate.held_out { "the parts that are held out" } else { "the parts for training" };
+    let holds_out = panel.parts.iter().any(|part| part.held_out);
+    let part = match (candidate.held_out, holds_out) {
+        (true, _) => "the parts that are held out",
+        (false, true) => "the parts for training",
+        (false, false) => "all parts",
+    };
     let mut text = format!(
         "{}, {part}, {} rung: {} against {}, simulated\n\n{}\n",
         panel.name,
@@ -51,12 +56,20 @@ pub fn text(panel: &Panel, candidate: &Candidate<'_>, score: &Score) -> String {
     );
     let _ = write!(text, "score: {}%", signed(score.mean.pct, 2));
     let identical = score.rows.iter().all(|row| row.judged.verdict == RowVerdict::Identical);
-    match (score.mean.ci95, score.probability_better) {
+    match (score.mean.ci95, score.mean.probability_better) {
         _ if identical => text += ", because both sides are identical in every row",
         (Some(ci95), Some(probability)) => {
-            let _ = write!(text, " {}, better with a probability of {:.0}%", interval(Some(ci95)), 100.0 * probability);
+            let probability = match 100.0 * probability {
+                low if low < 1.0 => "<1%".to_owned(),
+                high if high > 99.0 => ">99%".to_owned(),
+                between => format!("{between:.0}%"),
+            };
+            let _ = write!(text, " {}, better with a probability of {probability}", interval(Some(ci95)));
         }
-        _ => text += ", without an interval, because rows have one run on a side",
+        _ if score.rows.iter().any(|row| row.row.base.n < 2) => {
+            text += ", without an interval, because rows have one run on a side";
+        }
+        _ => text += ", without an interval, because no repeat differs from another",
     }
     text += "\n";
     if let Some(ScoredRow { row, judged, .. }) = score.worst() {
@@ -74,9 +87,6 @@ pub fn text(panel: &Panel, candidate: &Candidate<'_>, score: &Score) -> String {
     if score.gave_up {
         let limit = panel.give_up_pct.unwrap_or_default();
         let _ = writeln!(text, "given up after the fast rung: it loses more than {limit}%");
-    }
-    if score.mean.left_out > 0 {
-        let _ = writeln!(text, "rows without a ratio, which are left out: {}", score.mean.left_out);
     }
     let known: BTreeSet<String> = score.rows.iter().filter_map(|row| Some(row.known.as_ref()?.to_string())).collect();
     for known in known {
@@ -107,6 +117,10 @@ pub fn json(panel: &Panel, candidate: &Candidate<'_>, score: &Score) -> Value {
             "known": known,
         })
     };
+    let rung = match score.rung {
+        Rung::Fast => &panel.fast,
+        Rung::Full => &panel.full,
+    };
     json!({
         "wakelab": VERSION,
         "kind": "simulated",
@@ -114,13 +128,18 @@ pub fn json(panel: &Panel, candidate: &Candidate<'_>, score: &Score) -> Value {
         "base": panel.base,
         "candidate": candidate.switches,
         "rung": score.rung.name(),
+        "seed": panel.seed,
+        "settle_ns": rung.settle_ns.value,
+        "time_ns": rung.time_ns.value,
+        "repeats": rung.repeats.value,
+        "give_up_pct": panel.give_up_pct,
         "held_out": candidate.held_out,
         "gave_up": score.gave_up,
         "score_pct": score.mean.pct,
         "ci95": score.mean.ci95,
-        "probability_better": score.probability_better,
+        "probability_better": score.mean.probability_better,
         "worst": score.worst().map(row),
         "rows": score.rows.iter().map(row).collect::<Vec<_>>(),
-        "left_out": score.mean.left_out,
+        "warnings": score.warnings,
     })
 }

@@ -51,6 +51,7 @@ pub mod verdict;
 pub mod verify;
 pub mod waits;
 pub mod wakeup_preempt;
+pub mod weighted_mean;
 
 pub use decider::{AssumedInputs, Decider, DeciderError};
 pub use recordings::{FileOutcome, Progress, SourceKinds};

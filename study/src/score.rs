@@ -1,15 +1,17 @@
 //! One number for a candidate: how much better it is on a panel of machines, kernels and loads.
 //!
-//! The number is the weighted geometric mean of the differences of all rows ([`crate::geometric_mean`]). Both sides of
-//! a row, and all candidates, have the same seeds, so that candidates are told apart by less than what one of them
-//! varies. If the panel gives candidates up, each first runs the fast rung. One that loses more there than the panel
+//! The number is the weighted geometric mean of the differences of all rows ([`crate::weighted_mean`]). Both sides of
+//! a row, and all candidates, have the same seeds, so that smaller differences between candidates can be seen. If the
+//! panel gives candidates up, each first runs the fast rung. One that loses more there than the panel
 //! allows is given up, and has that number.
 
-use crate::compare::{CompareRow, Comparison, MatrixComparison, RunFailed, RunProgress, Runner, compare_matrix};
-use crate::experiment::{Panel, PanelPart, RungSpec, SpecError};
-use crate::geometric_mean::{GeometricMean, MeanRow, weighted_mean};
+use crate::compare::{
+    CompareRow, Comparison, Matrix, MatrixComparison, RunFailed, RunProgress, Runner, compare_matrix,
+};
+use crate::experiment::{Panel, PanelPart, SpecError};
 use crate::reproduce::{Known, known};
 use crate::verdict::{JudgedRow, matrix_verdicts};
+use crate::weighted_mean::{MeanRow, WeightedMean, weighted_mean};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 
@@ -63,19 +65,19 @@ pub struct Score {
     pub rung: Rung,
     /// Whether the candidate was given up after the fast rung.
     pub gave_up: bool,
-    /// The weighted geometric mean, and its interval.
-    pub mean: GeometricMean,
-    /// How probable it is that the candidate is better, 0 to 1, if nothing was known before; `None` if a row has one
-    /// run on a side.
-    pub probability_better: Option<f64>,
+    /// The weighted geometric mean, its interval, and the probability that the candidate is better.
+    pub mean: WeightedMean,
     /// The rows, in the order of the panel.
     pub rows: Vec<ScoredRow>,
+    /// Warnings about the workloads' files and the sides, each once.
+    pub warnings: Vec<String>,
 }
 
 impl Score {
     /// The row with the greatest loss, or the least gain; those without a weight count, too.
     pub fn worst(&self) -> Option<&ScoredRow> {
-        self.rows.iter().min_by(|a, b| a.row.compare_pct.total_cmp(&b.row.compare_pct))
+        let finite = self.rows.iter().filter(|row| row.row.compare_pct.is_finite());
+        finite.min_by(|a, b| a.row.compare_pct.total_cmp(&b.row.compare_pct))
     }
 }
 
@@ -88,6 +90,8 @@ pub enum ScoreError {
     Run(RunFailed),
     /// What is missing in the panel, and the next step.
     Panel(String),
+    /// A row whose sides have no ratio, and the next step.
+    Row(String),
     /// It was interrupted.
     Stopped,
 }
@@ -97,7 +101,7 @@ impl fmt::Display for ScoreError {
         match self {
             ScoreError::Spec(error) => error.fmt(f),
             ScoreError::Run(error) => error.fmt(f),
-            ScoreError::Panel(what) => f.write_str(what),
+            ScoreError::Panel(what) | ScoreError::Row(what) => f.write_str(what),
             ScoreError::Stopped => f.write_str("interrupted"),
         }
     }
@@ -120,49 +124,60 @@ pub struct Scoring<'a> {
 /// Scores a candidate on a panel.
 ///
 /// # Errors
-/// Fails if the candidate cannot be switched on a kernel of the panel, if a run fails, if the panel has nothing to
-/// score, and if it was interrupted.
+/// Fails if the candidate cannot be switched on a kernel of the panel, if a part cannot be simulated, held out or not,
+/// if a run fails, if a row has no ratio, if the panel has nothing to score, and if it was interrupted.
 pub fn score(panel: &Panel, candidate: Candidate<'_>, scoring: &Scoring<'_>) -> Result<Score, ScoreError> {
-    let parts: Vec<&PanelPart> = panel.parts.iter().filter(|part| part.held_out == candidate.held_out).collect();
-    if parts.is_empty() {
-        let what = if candidate.held_out {
-            "no part of the panel is held out\n  hint: held_out = true in a [[part]] holds it out"
-        } else {
-            "all parts of the panel are held out\n  hint: --held-out scores them"
-        };
-        return Err(ScoreError::Panel(what.to_owned()));
+    let is_scored = |part: &&PanelPart| part.held_out == candidate.held_out;
+    let parts: Vec<&PanelPart> = panel.parts.iter().filter(is_scored).collect();
+    let missing = |what: &str| Err(ScoreError::Panel(format!("{}: {what}", panel.name)));
+    if parts.is_empty() && candidate.held_out {
+        return missing(
+            "--held-out: no part of the panel is held out\n  hint: held_out = true in a [[part]] holds it out",
+        );
     }
-    let on = |rung: Rung, spec: &RungSpec| on_rung(&parts, candidate.switches, (rung, spec), scoring);
-    let first = |spec| on(Rung::Fast, spec);
+    if parts.is_empty() {
+        return missing("all parts of the panel are held out\n  hint: --held-out scores them");
+    }
+    if parts.iter().all(|part| part.weight == 0) {
+        return missing(
+            "no part that is scored has a weight above 0\n  hint: give one a `weight`, or leave it out for 1",
+        );
+    }
+    let resolve =
+        |part: &PanelPart, switches, rung| part.spec(switches, rung, panel.seed).resolve().map_err(ScoreError::Spec);
+    let on = |rung| parts.iter().map(|part| resolve(part, candidate.switches, rung)).collect::<Result<Vec<_>, _>>();
+    // What is wrong anywhere is found before anything runs, and not when a search has ended.
+    let (fast, full) = (on(&panel.fast)?, on(&panel.full)?);
+    for part in panel.parts.iter().filter(|part| !is_scored(part)) {
+        resolve(part, &panel.base, &panel.full)?;
+    }
+    let first = || on_rung(&parts, &fast, Rung::Fast, scoring);
     match (candidate.last, panel.give_up_pct) {
-        (Rung::Fast, _) => first(&panel.fast),
-        (Rung::Full, None) => on(Rung::Full, &panel.full),
+        (Rung::Fast, _) => first(),
+        (Rung::Full, None) => on_rung(&parts, &full, Rung::Full, scoring),
         (Rung::Full, Some(loss_pct)) => {
-            let fast = first(&panel.fast)?;
+            let fast = first()?;
             if loses(&fast.mean, f64::from(loss_pct)) {
                 return Ok(Score { gave_up: true, ..fast });
             }
-            on(Rung::Full, &panel.full)
+            on_rung(&parts, &full, Rung::Full, scoring)
         }
     }
 }
 
 /// Whether all of the interval, or the mean if there is none, is a loss of more than `loss_pct`.
-fn loses(mean: &GeometricMean, loss_pct: f64) -> bool {
+fn loses(mean: &WeightedMean, loss_pct: f64) -> bool {
     mean.ci95.map_or(mean.pct, |[_, high]| high) < -loss_pct
 }
 
-fn on_rung(
-    parts: &[&PanelPart],
-    switches: &str,
-    (rung, spec): (Rung, &RungSpec),
-    scoring: &Scoring<'_>,
-) -> Result<Score, ScoreError> {
-    // What is wrong with a part is found before any of them runs.
-    let matrices = parts.iter().map(|part| part.spec(switches, spec).resolve()).collect::<Result<Vec<_>, _>>();
-    let matrices = matrices.map_err(ScoreError::Spec)?;
-    let mut rows = Vec::new();
-    for (part, matrix) in parts.iter().zip(&matrices) {
+fn on_rung(parts: &[&PanelPart], matrices: &[Matrix], rung: Rung, scoring: &Scoring<'_>) -> Result<Score, ScoreError> {
+    let (mut rows, mut warnings): (Vec<ScoredRow>, Vec<String>) = Default::default();
+    for (part, matrix) in parts.iter().zip(matrices) {
+        for warning in &matrix.warnings {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
         let &Scoring { runner, jobs, progress, stop } = scoring;
         let found = compare_matrix(runner, matrix, jobs, progress, stop).map_err(ScoreError::Run)?;
         if !found.complete {
@@ -170,18 +185,24 @@ fn on_rung(
         }
         rows.extend(scored(&found, part.weight));
     }
-    let weighted: Vec<MeanRow<'_>> = rows
-        .iter()
-        .map(|ScoredRow { row, weight, .. }| {
-            let (base, with) = (&row.base.values[..], &row.with.values[..]);
-            MeanRow { base, with, better: row.better, weight: f64::from(*weight) }
-        })
-        .collect();
-    let Some((mean, probability_better)) = weighted_mean(&weighted) else {
-        let what = "no row with a weight has a ratio of its sides\n  hint: give a part a weight, or a metric above 0";
-        return Err(ScoreError::Panel(what.to_owned()));
-    };
-    Ok(Score { rung, gave_up: false, mean, probability_better, rows })
+    let mean = weighted_mean(&rows.iter().map(ScoredRow::of_mean).collect::<Vec<_>>());
+    let no_ratio = |row: &&ScoredRow| row.weight > 0 && row.of_mean().log().is_none();
+    match (mean, rows.iter().find(no_ratio)) {
+        (Some(mean), _) => Ok(Score { rung, gave_up: false, mean, rows, warnings }),
+        (None, Some(ScoredRow { row, judged, .. })) => Err(ScoreError::Row(format!(
+            "{} {} {} on {}, {}: {} of {} on the base and {} with the candidate have no ratio\n  hint: score a metric \
+             that stays above 0, or measure for longer (`time` of the rung)",
+            row.benchmark, row.case, row.load, judged.machine, judged.kernel, row.metric, row.base.mean, row.with.mean
+        ))),
+        (None, None) => unreachable!("a part has a weight, and each part has rows"),
+    }
+}
+
+impl ScoredRow {
+    fn of_mean(&self) -> MeanRow<'_> {
+        let CompareRow { base, with, better, .. } = &self.row;
+        MeanRow { base: &base.values, with: &with.values, better: *better, weight: f64::from(self.weight) }
+    }
 }
 
 fn scored(found: &MatrixComparison, weight: u32) -> Vec<ScoredRow> {

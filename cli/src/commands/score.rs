@@ -4,8 +4,8 @@ use super::simulate::deliver;
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::embedded;
-use crate::flags::{JobsFlag, OutFlag};
-use crate::output::{Exit, note, say_error, tell};
+use crate::flags::{JobsFlag, OutFlag, SeedFlag};
+use crate::output::{Exit, note, say_error, say_warnings, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
@@ -41,6 +41,9 @@ pub struct Args {
     /// Score the parts that are held out, and no others.
     #[arg(long)]
     held_out: bool,
+    /// The seed.
+    #[command(flatten)]
+    seed: SeedFlag,
     /// Print the number, a table or json.
     ///
     /// With the number alone on stdout the table goes to stderr (not with --quiet).
@@ -87,7 +90,9 @@ impl Args {
 
 /// Scores the candidate.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let panel = panel(&args.panel)?;
+    let mut panel = panel(&args.panel)?;
+    Paths { inputs: panel.files(), outputs: args.out.output().into_iter().collect() }.check()?;
+    panel.seed = args.seed.seed.unwrap_or(panel.seed);
     let last = match args.rung {
         RungArg::Fast => Rung::Fast,
         RungArg::Full => Rung::Full,
@@ -110,8 +115,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             say_error(failed);
             return Ok(Exit::RunFailed);
         }
+        Err(ScoreError::Row(what)) => {
+            say_error(what);
+            return Ok(Exit::RunFailed);
+        }
         Err(error) => return Err(error.into()),
     };
+    say_warnings(&found.warnings);
     match args.format {
         ScoreFormat::Number => {
             note(report::text(&panel, &candidate, &found).trim_end());

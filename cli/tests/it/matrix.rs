@@ -390,8 +390,7 @@ fn a_score_is_one_number() {
     let both = of(&[]);
     assert_eq!((both.status.code(), String::from_utf8_lossy(&both.stdout).into_owned()), (Some(0), number));
     let table = String::from_utf8_lossy(&both.stderr).into_owned();
-    for part in ["panel, the parts for training, fast rung", "right before", "score: ", "worst row: ", "model: netperf"]
-    {
+    for part in ["panel, all parts, fast rung", "right before", "score: ", "worst row: ", "model: netperf"] {
         assert!(table.contains(part), "{part}: {table}");
     }
     assert_eq!(printed(&of(&["--format", "table"])), table);
@@ -406,6 +405,20 @@ fn a_score_is_one_number() {
     refused(&of("serch", "SIS_UTIL"), "did you mean `search`?");
     refused(&of("nowhere/panel.toml", "SIS_UTIL"), "a name of `wakelab list panels`");
     refused(&of("panel.toml", "SIS_UTILL"), "--with: ");
+    // Another seed is another draw of both sides.
+    let args = ["score", "panel.toml", "--with", "SIS_UTIL", "--rung", "fast", "--format", "json", "--seed", "9"];
+    let other: Value = serde_json::from_str(&printed(&wakelab(here.path(), &args))).expect("JSON");
+    assert_eq!((&other["seed"], &other["time_ns"], &other["repeats"]), (&9.into(), &5_000_000.into(), &2.into()));
+    assert_ne!(other["rows"][0]["base"], value["rows"][0]["base"]);
+    // What the panel reads is not written over, and warnings are those of a comparison.
+    let machine = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/test-8c.toml"));
+    std::fs::write(here.path().join("m.toml"), machine.expect("a machine")).expect("a file");
+    std::fs::write(here.path().join("own.toml"), panel.replace("test-8c", "m.toml")).expect("a file");
+    let over = ["score", "own.toml", "--with", "SIS_UTIL", "--rung", "fast", "--out", "m.toml"];
+    refused(&wakelab(here.path(), &over), "m.toml");
+    assert!(std::fs::metadata(here.path().join("m.toml")).expect("the machine").len() > 100);
+    let same = wakelab(here.path(), &["score", "panel.toml", "--with", "NO_SIS_UTIL,SIS_PROP", "--rung", "fast"]);
+    assert!(String::from_utf8_lossy(&same.stderr).contains("both do the same"), "{same:?}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use super::file::{missing, need_text, number, one_or_more, text, time, workloads};
 use super::matrix::BASE;
 use super::{Given, MatrixSpec, NamedSide, Place, REPEATS_MAX, Spec, SpecError};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use wakelab_input::{Document, Table};
 
 /// The highest weight of a part.
@@ -40,6 +41,8 @@ pub struct Panel {
     pub name: String,
     /// The switches of the base, on top of each kernel's features; may be empty.
     pub base: String,
+    /// The seed from which those of all runs are derived.
+    pub seed: u64,
     /// The loss in % from which a candidate is given up after the fast rung; `None` if none is.
     pub give_up_pct: Option<u32>,
     /// The fast rung.
@@ -75,7 +78,7 @@ impl Panel {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = text(&top, "name")?.map(|name| name.value).or(stem).unwrap_or_default();
         let base = text(&top, "base")?.unwrap_or_else(|| Given::by_default("base", String::new()));
-        let seed = number(&top, "seed", &(0..=i64::MAX as u64))?.map(|seed| seed.value);
+        let seed = number(&top, "seed", &(0..=i64::MAX as u64))?.map_or(1, |seed| seed.value);
         let give_up = number(&top, "give_up_pct", &(0..=GIVE_UP_MAX))?;
         let tables = top.tables(
             "part",
@@ -84,9 +87,10 @@ impl Panel {
         if tables.is_empty() {
             return Err(missing(&top, "part", "[[part]] with a machine, a kernel and its workloads"));
         }
-        let part = |table: &Table<'_>| part(table, path, (&name, &base, seed));
+        let part = |table: &Table<'_>| part(table, path, (&name, &base));
         Ok(Panel {
             base: base.value.clone(),
+            seed,
             give_up_pct: give_up.map(|pct| pct.value as u32),
             fast: rung(&top, "fast", (20_000_000, 60_000_000, 1))?,
             full: rung(&top, "full", (100_000_000, 100_000_000, 3))?,
@@ -96,23 +100,27 @@ impl Panel {
     }
 }
 
+impl Panel {
+    /// The files that the parts name, as far as they exist.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let all: BTreeSet<PathBuf> = self.parts.iter().flat_map(|part| part.spec.files()).collect();
+        all.into_iter().collect()
+    }
+}
+
 impl PanelPart {
     /// The experiment of a candidate, which `--with` has given, on a rung.
-    pub fn spec(&self, candidate: &str, rung: &RungSpec) -> MatrixSpec {
+    pub fn spec(&self, candidate: &str, rung: &RungSpec, seed: u64) -> MatrixSpec {
         let switches = Given::by_flag("--with", candidate.to_owned());
         let mut spec = self.spec.clone();
         spec.variants = vec![NamedSide { name: "with".to_owned(), switches: switches.clone() }];
         let RungSpec { time_ns, settle_ns, repeats } = rung.clone();
-        spec.common = Spec { with: switches, time_ns, settle_ns, repeats, ..spec.common };
+        spec.common = Spec { with: switches, time_ns, settle_ns, repeats, seed, ..spec.common };
         spec
     }
 }
 
-fn part(
-    table: &Table<'_>,
-    path: &Path,
-    (name, base, seed): (&str, &Given<String>, Option<u64>),
-) -> Result<PanelPart, SpecError> {
+fn part(table: &Table<'_>, path: &Path, (name, base): (&str, &Given<String>)) -> Result<PanelPart, SpecError> {
     let example = "\"intel-1s56c112t\"";
     let machines =
         one_or_more(table, "machine", "machines", example)?.ok_or_else(|| missing(table, "machine", example))?;
@@ -125,7 +133,6 @@ fn part(
     let none = Given::by_flag("--with", String::new());
     let names = (machines[0].clone(), kernels[0].clone());
     let mut common = Spec::with_defaults(name.to_owned(), names, workloads, (base.clone(), none.clone()));
-    common.seed = seed.unwrap_or(common.seed);
     common.pinned = text(table, "pinned")?;
     common.folder = folder;
     let variants = vec![NamedSide { name: "with".to_owned(), switches: none }];

@@ -4,8 +4,9 @@
 //! literals come from integrating Student's density by Simpson's rule and bisecting formula 4 as it stands.
 
 use wakelab_study::compare::Better;
-use wakelab_study::geometric_mean::{MeanRow, geometric_mean, weighted_mean};
+use wakelab_study::geometric_mean::geometric_mean;
 use wakelab_study::statistics::{difference, mean, std_pct};
+use wakelab_study::weighted_mean::{MeanRow, weighted_mean};
 
 /// mpg of R's mtcars with automatic and with manual transmission.
 const AUTOMATIC: [f64; 19] =
@@ -178,14 +179,38 @@ fn weights_count_in_the_mean_its_interval_and_the_probability() {
     let loss = row(&[50.0, 52.0, 48.0], &[45.0, 44.0, 46.0], 1.0);
     // A row without a weight counts nothing.
     let ignored = row(&[1.0, 2.0, 3.0], &[9.0, 1.0, 5.0], 0.0);
-    let (mean, probability) = weighted_mean(&[gain, loss, ignored]).expect("rows");
-    close(mean.pct, 2.882_764_781_018);
-    let [low, high] = mean.ci95.expect("repeats");
-    close(low, -0.155_268_992_102);
-    close(high, 6.013_238_576_896);
-    close(probability.expect("repeats"), 0.970_299_239_099);
-    assert_eq!((mean.rows, mean.left_out), (2, 0));
+    let found = weighted_mean(&[gain, loss, ignored]).expect("rows");
+    close(found.pct, 2.882_764_781_018);
+    let [low, high] = found.ci95.expect("repeats");
+    close(low, -1.699_771_939_068);
+    close(high, 7.678_929_111_183);
+    close(found.probability_better.expect("repeats"), 0.935_348_969_729);
     assert!(weighted_mean(&[ignored]).is_none());
     let once = weighted_mean(&[row(&[1.0], &[2.0], 1.0), gain]).expect("rows");
-    assert_eq!((once.0.ci95, once.1), (None, None));
+    assert_eq!((once.ci95, once.probability_better), (None, None));
+}
+
+/// Half a per cent in each repeat is told from seeds that differ by a third.
+#[test]
+fn what_the_seeds_do_to_both_sides_cancels() {
+    let (base, with) = ([80.0, 100.0, 120.0], [80.4, 100.5, 120.7]);
+    let paired = MeanRow { base: &base, with: &with, better: Better::Higher, weight: 1.0 };
+    let found = weighted_mean(&[paired]).expect("a row");
+    assert!(found.ci95.expect("repeats")[0] > 0.4 && found.probability_better.expect("repeats") > 0.99, "{found:?}");
+    assert!(difference(&base, &with, Better::Higher).ci95.is_some_and(|[low, _]| low < -10.0));
+}
+
+#[test]
+fn what_has_no_ratio_or_does_not_vary_is_not_certain() {
+    let row = |base, with, better| MeanRow { base, with, better, weight: 1.0 };
+    let zero = row(&[0.0, 0.0], &[0.0, 0.0], Better::Lower);
+    let half = row(&[2.0, 2.2], &[1.0, 1.2], Better::Lower);
+    // Identical rows count, whatever their values are.
+    close(weighted_mean(&[zero, half]).expect("rows").pct, 100.0 * ((2.1f64 / 1.1).sqrt() - 1.0));
+    assert_eq!(weighted_mean(&[zero]).expect("a row").ci95, Some([0.0; 2]));
+    assert!(weighted_mean(&[half, row(&[0.0, 0.0], &[0.0, 1.0], Better::Lower)]).is_none());
+    // Two repeats that happen to be equal do not make a difference certain.
+    let still = weighted_mean(&[row(&[10.0, 10.0], &[9.0, 9.0], Better::Higher)]).expect("a row");
+    close(still.pct, -10.0);
+    assert_eq!((still.ci95, still.probability_better), (None, None));
 }
