@@ -3,9 +3,9 @@
 //! Of row i with weight cᵢ let lᵢ = ln(w̄ᵢ / b̄ᵢ), or ln(b̄ᵢ / w̄ᵢ) where a lower metric is better; b̄ᵢ and w̄ᵢ are the
 //! means of its n repeats. The mean is L = Σ cᵢ lᵢ / Σ cᵢ, printed as 100 (exp(L) − 1).
 //!
-//! Repeat k of both sides has one seed, so that what the seed does to both cancels: the variance of lᵢ is to first order
-//! that of the differences d_k = w_k / w̄ᵢ − b_k / b̄ᵢ, divided by n, with n − 1 degrees of freedom. The variance of L
-//! is Σ cᵢ² var(lᵢ) / (Σ cᵢ)², with the degrees of freedom of Welch and Satterthwaite (Satterthwaite, Biometrics
+//! Repeat k of both sides has one seed, so that what the seed does to both cancels: to first order the variance of lᵢ
+//! is that of the differences d_k = w_k / w̄ᵢ − b_k / b̄ᵢ, divided by n, with n − 1 degrees of freedom. The variance of
+//! L is Σ cᵢ² var(lᵢ) / (Σ cᵢ)², with the degrees of freedom of Welch and Satterthwaite (Satterthwaite, Biometrics
 //! Bulletin 2, 1946). The probability that the other side is better is that of a mean above 0 if nothing was known
 //! before: Student's distribution of L divided by its standard error.
 
