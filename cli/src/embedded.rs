@@ -70,11 +70,27 @@ pub fn about_panel(name: &str) -> String {
     first_sentence::<Panels>(name)
 }
 
-/// The text of the program's own panel of this name.
-pub fn panel(name: &str) -> Option<String> {
+/// The program's own panel of this name: its file's name, and its text.
+///
+/// # Errors
+/// Fails if there is none.
+pub fn panel(typed: &str) -> anyhow::Result<(String, String)> {
     let names = panels();
-    let known = in_any_case(name, names.iter().map(String::as_str))?;
-    text::<Panels>(&format!("{known}.toml"))
+    let Some(known) = in_any_case(typed, names.iter().map(String::as_str)) else {
+        return Err(unknown(typed, &names, ["a panel", "search", "panels"]));
+    };
+    let file = format!("{known}.toml");
+    let text = text::<Panels>(&file).unwrap_or_default();
+    Ok((file, text))
+}
+
+/// The error that a name is neither a file nor one of `names`: of what kind those are, an example, and their list.
+fn unknown(typed: &str, names: &[String], [kind, example, list]: [&str; 3]) -> anyhow::Error {
+    let like = suggest(&nearest(typed, names.iter().map(String::as_str)));
+    anyhow::anyhow!(
+        "{typed}: it is neither a file nor {kind} of the program; expected a TOML file, or a name such as \
+         {example}{like}\n  hint: `wakelab list {list}` has the names"
+    )
 }
 
 fn first_sentence<E: RustEmbed>(name: &str) -> String {
@@ -130,11 +146,7 @@ pub fn experiment(name: &Path) -> anyhow::Result<(PathBuf, Option<Unpacked>)> {
         };
     }
     let Some(known) = known else {
-        let like = suggest(&nearest(&typed, names.iter().map(String::as_str)));
-        anyhow::bail!(
-            "{typed}: it is neither a file nor an experiment of the program; expected a TOML file, or a name such as \
-             quickstart{like}\n  hint: `wakelab list experiments` has the names"
-        );
+        return Err(unknown(&typed, &names, ["an experiment", "quickstart", "experiments"]));
     };
     own_experiment(known).map(|(path, unpacked)| (path, Some(unpacked)))
 }

@@ -34,7 +34,7 @@ pub fn text(panel: &Panel, candidate: &Candidate<'_>, score: &Score) -> String {
             format!("{}:{}", row.benchmark, row.case),
             row.load.clone(),
             weight.to_string(),
-            if row.compare_pct.is_finite() { signed(row.compare_pct, 2) } else { NONE.to_owned() },
+            signed(row.compare_pct, 2),
             interval_or_identical(judged.verdict == RowVerdict::Identical, row.ci95),
             judged.verdict.name().to_owned(),
             right,

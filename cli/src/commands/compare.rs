@@ -119,6 +119,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     spec.observer_cost_ns = args.observer_cost;
     spec.lenient = args.simulation.lenient.lenient;
     spec.regret = args.simulation.regret;
+    spec.base_only = args.simulation.one_side;
     args.simulation.until.set(spec);
     simulate(&matrix, &args.simulation)
 }

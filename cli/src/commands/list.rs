@@ -93,13 +93,15 @@ fn policies() -> Names {
 }
 
 fn experiments() -> Names {
-    let with_text = |name: String| (name.clone(), embedded::about_experiment(&name));
-    embedded::experiments().into_iter().map(with_text).collect()
+    described(embedded::experiments(), embedded::about_experiment)
 }
 
 fn panels() -> Names {
-    let with_text = |name: String| (name.clone(), embedded::about_panel(&name));
-    embedded::panels().into_iter().map(with_text).collect()
+    described(embedded::panels(), embedded::about_panel)
+}
+
+fn described(names: Vec<String>, about: fn(&str) -> String) -> Names {
+    names.into_iter().map(|name| (name.clone(), about(&name))).collect()
 }
 
 fn tables_of_the_program() -> anyhow::Result<Names> {

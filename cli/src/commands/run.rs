@@ -63,6 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     spec.lenient |= args.simulation.lenient.lenient;
     spec.regret = args.simulation.regret;
+    spec.base_only = args.simulation.one_side;
     args.simulation.until.set(spec);
     if args.ablate { ablate(&matrix.into_two_sides()?, &args.simulation) } else { simulate(&matrix, &args.simulation) }
 }

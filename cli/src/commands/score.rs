@@ -4,13 +4,12 @@ use super::simulate::deliver;
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::embedded;
-use crate::flags::{JobsFlag, OutFlag, SeedFlag};
+use crate::flags::{JobsFlag, OutFlag, SeedFlag, by_name};
 use crate::output::{Exit, note, say_error, say_warnings, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
-use wakelab_input::{nearest, suggest};
 use wakelab_report::score as report;
 use wakelab_study::experiment::Panel;
 use wakelab_study::score::{Candidate, Rung, ScoreError, Scoring, score};
@@ -36,8 +35,9 @@ pub struct Args {
     /// Simulate the fast rung only, or the full one: fast, full.
     ///
     /// Before the full rung the fast one runs, too, if the panel gives candidates up.
-    #[arg(long, value_enum, default_value_t = RungArg::Full, hide_possible_values = true)]
-    rung: RungArg,
+    #[arg(long, value_parser = by_name([Rung::Fast, Rung::Full], Rung::name), default_value = Rung::Full.name())]
+    #[arg(hide_possible_values = true)]
+    rung: Rung,
     /// Score the parts that are held out, and no others.
     #[arg(long)]
     held_out: bool,
@@ -58,15 +58,6 @@ pub struct Args {
     /// The cache.
     #[command(flatten)]
     cache: CacheFlags,
-}
-
-/// A rung.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum RungArg {
-    /// Briefly.
-    Fast,
-    /// As long as the panel asks for.
-    Full,
 }
 
 /// What is printed.
@@ -93,11 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut panel = panel(&args.panel)?;
     Paths { inputs: panel.files(), outputs: args.out.output().into_iter().collect() }.check()?;
     panel.seed = args.seed.seed.unwrap_or(panel.seed);
-    let last = match args.rung {
-        RungArg::Fast => Rung::Fast,
-        RungArg::Full => Rung::Full,
-    };
-    let candidate = Candidate { switches: &args.with, last, held_out: args.held_out };
+    let candidate = Candidate { switches: &args.with, last: args.rung, held_out: args.held_out };
     let (out, stop) = (args.out.open()?, stop_flag()?);
     let found = CachedSimulator::open(&args.cache)?.with(|runner| {
         let bar = RunBar::new();
@@ -111,12 +98,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             tell("interrupted: there is no score; run the same command again to continue");
             return Ok(Exit::Interrupted);
         }
-        Err(ScoreError::Run(failed)) => {
+        Err(failed @ (ScoreError::Run(_) | ScoreError::Row(_))) => {
             say_error(failed);
-            return Ok(Exit::RunFailed);
-        }
-        Err(ScoreError::Row(what)) => {
-            say_error(what);
             return Ok(Exit::RunFailed);
         }
         Err(error) => return Err(error.into()),
@@ -141,13 +124,6 @@ fn panel(name: &Path) -> anyhow::Result<Panel> {
     if name.is_file() || typed.contains('/') || typed.ends_with(".toml") {
         return Ok(Panel::read(name)?);
     }
-    let Some(text) = embedded::panel(&typed) else {
-        let names = embedded::panels();
-        let like = suggest(&nearest(&typed, names.iter().map(String::as_str)));
-        anyhow::bail!(
-            "{typed}: it is neither a file nor a panel of the program; expected a TOML file, or a name such as \
-             search{like}\n  hint: `wakelab list panels` has the names"
-        );
-    };
-    Ok(Panel::parse(&PathBuf::from(format!("{typed}.toml")), &text)?)
+    let (file, text) = embedded::panel(&typed)?;
+    Ok(Panel::parse(Path::new(&file), &text)?)
 }

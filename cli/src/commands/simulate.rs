@@ -141,10 +141,7 @@ impl SimulationFlags {
 /// Resolves the experiment and opens the output. After this, all input is known to be good, and the output to be
 /// writable.
 pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
-    let mut experiment = spec.resolve()?;
-    experiment.base_only = flags.one_side;
-    // The other side is not run.
-    experiment.warnings.retain(|warning| !flags.one_side || !warning.starts_with("--with: "));
+    let experiment = spec.resolve()?;
     say_warnings(&experiment.warnings);
     Paths { inputs: spec.files(), outputs: flags.outputs() }.check()?;
     let out = flags.out.open()?;

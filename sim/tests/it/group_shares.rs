@@ -112,7 +112,7 @@ fn simulated(scenario: &str, groups: &Groups, seed: u64) -> Vec<u64> {
 }
 
 /// How far the mean of our runs may be from that of the guest's, per thousand of a CPU. The guest's runs differ by up
-/// to 118 if no group has a quota. With one they differ by 329, and ours by 300: the hogs change CPUs as the group
+/// to 118 if no group has a quota. With one they differ by 329, and ours by 310: the hogs change CPUs as the group
 /// beside them comes and goes.
 fn tolerance(scenario: &str, group: &Measured) -> u64 {
     match (scenario, group.quota_us) {

@@ -56,11 +56,7 @@ impl MatrixSpec {
     /// Fails if the file cannot be read or is no TOML, lacks a key or has an unknown one, or if a value is out of
     /// range.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
-        let place = || Place::File { path: path.to_owned(), line: None, key: None };
-        let text = wakelab_input::read_text(path).map_err(|e| {
-            let error = SpecError { place: place(), what: e.to_string(), hint: None };
-            error.with_hint("an experiment is a TOML file, such as experiments/quickstart.toml")
-        })?;
+        let text = read_text(path, "an experiment is a TOML file, such as experiments/quickstart.toml")?;
         MatrixSpec::parse(path, &text)
     }
 
@@ -116,6 +112,14 @@ impl MatrixSpec {
         let what = format!("expected one machine, one kernel and two variants, and there are several {what}");
         Err(SpecError { place: first.clone(), what, hint: None })
     }
+}
+
+/// Returns the text of a file; an error has the hint.
+pub(super) fn read_text(path: &Path, hint: &str) -> Result<String, SpecError> {
+    wakelab_input::read_text(path).map_err(|e| {
+        let place = Place::File { path: path.to_owned(), line: None, key: None };
+        SpecError { place, what: e.to_string(), hint: None }.with_hint(hint)
+    })
 }
 
 /// Returns the values of a key of one value, or of its plural; `None` if neither is there.
@@ -257,7 +261,7 @@ pub(super) fn text(table: &Table<'_>, name: &str) -> Result<Option<Given<String>
 }
 
 /// Returns the text of a key that must be there, such as `example`.
-pub(super) fn need_text(table: &Table<'_>, name: &str, example: &str) -> Result<Given<String>, SpecError> {
+fn need_text(table: &Table<'_>, name: &str, example: &str) -> Result<Given<String>, SpecError> {
     text(table, name)?.ok_or_else(|| missing(table, name, example))
 }
 

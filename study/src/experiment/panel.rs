@@ -1,8 +1,8 @@
 //! Panels: the machines, kernels and loads on which `wakelab score` judges a candidate.
 
-use super::file::{missing, need_text, number, one_or_more, text, time, workloads};
+use super::file::{missing, number, one_or_more, read_text, text, time, workloads};
 use super::matrix::BASE;
-use super::{Given, MatrixSpec, NamedSide, Place, REPEATS_MAX, Spec, SpecError};
+use super::{Given, MatrixSpec, NamedSide, REPEATS_MAX, Spec, SpecError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wakelab_input::{Document, Table};
@@ -60,11 +60,7 @@ impl Panel {
     /// Fails if the file cannot be read or is no TOML, lacks a key or has an unknown one, or if a value is out of
     /// range.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
-        let text = wakelab_input::read_text(path).map_err(|e| {
-            let place = Place::File { path: path.to_owned(), line: None, key: None };
-            let error = SpecError { place, what: e.to_string(), hint: None };
-            error.with_hint("a panel is a TOML file, or a name of `wakelab list panels`")
-        })?;
+        let text = read_text(path, "a panel is a TOML file, or a name of `wakelab list panels`")?;
         Panel::parse(path, &text)
     }
 
@@ -98,9 +94,7 @@ impl Panel {
             name,
         })
     }
-}
 
-impl Panel {
     /// The files that the parts name, as far as they exist.
     pub fn files(&self) -> Vec<PathBuf> {
         let all: BTreeSet<PathBuf> = self.parts.iter().flat_map(|part| part.spec.files()).collect();
@@ -124,10 +118,8 @@ fn part(table: &Table<'_>, path: &Path, (name, base): (&str, &Given<String>)) ->
     let example = "\"intel-1s56c112t\"";
     let machines =
         one_or_more(table, "machine", "machines", example)?.ok_or_else(|| missing(table, "machine", example))?;
-    let kernels = match one_or_more(table, "kernel", "kernels", "\"v6.12\"")? {
-        Some(kernels) => kernels,
-        None => vec![need_text(table, "kernel", "\"v6.12\"")?],
-    };
+    let example = "\"v6.12\"";
+    let kernels = one_or_more(table, "kernel", "kernels", example)?.ok_or_else(|| missing(table, "kernel", example))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let workloads = workloads(table, &folder)?;
     let none = Given::by_flag("--with", String::new());

@@ -78,13 +78,15 @@ impl Spec {
         warnings.extend(published.misfits(cases.iter().map(|case| &case.workload)));
         let base = self.side(&machine, kernel, &self.base, &mut warnings)?;
         let with = self.side(&machine, kernel, &self.with, &mut warnings)?;
-        for (side, given) in [(&base, &self.base), (&with, &self.with)] {
+        let sides = [(&base, &self.base), (&with, &self.with)];
+        let sides = if self.base_only { &sides[..1] } else { &sides[..] };
+        for (side, given) in sides {
             if let Some(pm) = side.pm {
                 wakelab_sim::check_power(&machine, &side.kernel, pm).map_err(|e| given.error(e.to_string()))?;
             }
         }
         if !machine.energy_model().is_empty() {
-            for (side, given) in [(&base, &self.base), (&with, &self.with)] {
+            for (side, given) in sides {
                 let why = wakelab_sim::no_eas(&machine, &side.kernel, side.features, side.pm);
                 match why.map_err(|error| given.error(error.to_string()))? {
                     None | Some(NoEas::EqualCpus) => {}
@@ -102,7 +104,7 @@ impl Spec {
             ));
         }
         let does = |side: &Variant| (side.kernel.name, side.features, side.kernel.tunables, side.pm);
-        if does(&base) == does(&with) && base.kernel.task_clamps == with.kernel.task_clamps {
+        if !self.base_only && does(&base) == does(&with) && base.kernel.task_clamps == with.kernel.task_clamps {
             warnings.push(format!(
                 "{}: features and tunables are those of the base side, so that both do the same and every difference \
                  is 0",
@@ -117,7 +119,7 @@ impl Spec {
             cases,
             base,
             with,
-            base_only: false,
+            base_only: self.base_only,
             repeats: self.repeats.value,
             until: self.until.as_ref().map(|until| until.value),
             seed: self.seed,

@@ -92,6 +92,8 @@ pub struct Spec {
     pub observer_cost_ns: u64,
     /// Whether each search is compared with perfect knowledge.
     pub regret: bool,
+    /// Whether only the base is run.
+    pub base_only: bool,
     /// Whether parts of rt-app files that the model has no meaning for are accepted, with a warning.
     pub lenient: bool,
     /// The CPUs that the workloads are restricted to: `0-31`, or `node 0`; `None` for all.
@@ -170,6 +172,7 @@ impl Spec {
             settle_ns: Given::by_default("settle", 600_000_000),
             observer_cost_ns: 0,
             regret: false,
+            base_only: false,
             lenient: false,
             pinned: None,
             results: None,
