@@ -216,6 +216,7 @@ fn allowed(command: &Command) -> anyhow::Result<()> {
         Command::Compare(_)
         | Command::Run(_)
         | Command::Score(_)
+        | Command::Sweep(_)
         | Command::Stats(_)
         | Command::Waits(_)
         | Command::Explain(_)

@@ -11,6 +11,8 @@ mod out_file;
 mod output;
 mod progress;
 mod signals;
+mod sweep_folder;
+mod sweep_table;
 
 use clap::Parser;
 use commands::Command;

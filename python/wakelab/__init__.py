@@ -24,6 +24,7 @@ from ._api import (
     score,
     simulate,
     stats,
+    sweep,
     whatif,
     workloads,
 )
@@ -44,6 +45,7 @@ from ._results import (
     Verdict,
     WhatIf,
 )
+from ._sweep import Sweep
 from ._wakelab import Search, Table
 
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "Simulation",
     "Stats",
     "Summary",
+    "Sweep",
     "Table",
     "Verdict",
     "Warning",
@@ -83,6 +86,7 @@ __all__ = [
     "score",
     "simulate",
     "stats",
+    "sweep",
     "whatif",
     "workloads",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from . import _wakelab
+from . import _sweep, _wakelab
 from ._arguments import Arguments, File, Load, Recordings, Side, Sides, Time
 from ._errors import wrong
 from ._results import (
@@ -28,6 +28,7 @@ from ._results import (
     Summary,
     WhatIf,
 )
+from ._sweep import Sweep
 
 #: Decides how a scan is made (`policy()`).
 PolicyFunction: TypeAlias = "Callable[[_wakelab.Search], int | Sequence[int] | None]"
@@ -370,6 +371,53 @@ def score(
     _kept(arguments, jobs, cache, fresh)
     arguments.args.append(arguments.file("panel", panel, "panel"))
     return Call(arguments, has_page=False).run(Score, progress)
+
+
+def sweep(
+    space: File,
+    *,
+    out: str | os.PathLike[str],
+    engine: str = "local",
+    jobs: int | None = None,
+    cache: Cache = True,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Makes the runs of a whole space of machines, kernels, workloads, loads and tunables (`wakelab sweep`).
+
+    The results are files of Parquet in a folder, the same to the byte from each engine. A call that was interrupted
+    or killed goes on where it was if it is made again.
+
+    Args:
+        space: The path of a sweep's file, its text, or a dict of what is in it.
+        out: The folder of the results: new, empty, or of the same sweep.
+        engine: "local" for this machine, "ray" for a Ray cluster ($RAY_ADDRESS, or one that is started on this
+            machine), "ray:HOST:PORT" or "ray://HOST:PORT" for one that runs elsewhere.
+        jobs: How many simulations run at a time; as many as there are cores if left out. Of a cluster that runs, Ray
+            decides.
+        cache: Where finished runs are kept, besides the results. On a cluster they are not.
+        fresh: Make runs again that are kept in the cache.
+        progress: Called with runs that are done, all that were missing, and the last one; on a cluster with parts.
+
+    Returns:
+        A `Sweep`. Runs that failed are rows with an `error`.
+
+    Raises:
+        InputError: The space is wrong, or the folder is of another one.
+        RunError: The workers of a cluster died again and again.
+    """
+    if progress is not None and not callable(progress):
+        raise wrong("progress", "what can be called", progress)
+    arguments = Arguments("sweep")
+    arguments.path("out", out)
+    if not isinstance(engine, str) or not (engine in ("local", "ray") or engine.startswith("ray:")):
+        raise wrong("engine", "'local', 'ray', 'ray:HOST:PORT' or 'ray://HOST:PORT'", engine)
+    _kept(arguments, jobs, cache, fresh)
+    arguments.args.append(arguments.file("space", space, "space"))
+    folder = Path(os.fspath(out))
+    if engine == "local":
+        return _sweep.local(arguments, folder, progress)
+    return _sweep.on_ray(arguments, folder, engine, jobs, progress)
 
 
 def stats(recording: Recordings, *, by: str | Sequence[str] | None = None, progress: Progress | None = None) -> Stats:

@@ -26,6 +26,7 @@ mod score;
 mod simulate;
 mod stats;
 mod survey;
+mod sweep;
 mod trace;
 mod trust;
 mod verify;
@@ -77,6 +78,12 @@ pub enum Command {
     /// Its geometric mean over all rows, in %, alone on stdout: what an optimiser maximises. Exits like `wakelab run`.
     #[command(after_help = score::EXAMPLE)]
     Score(score::Args),
+    /// Make the runs of a whole space of machines, loads and tunables.
+    ///
+    /// Results go to a folder as Parquet. Goes on where it was interrupted, and runs on a Ray cluster, too. Exits with 2
+    /// if the sweep is wrong; runs that fail are rows.
+    #[command(after_help = sweep::EXAMPLE)]
+    Sweep(sweep::Args),
     /// Set two results or two recordings side by side.
     ///
     /// What was run otherwise comes first. Exits with 2 if one cannot be read, with 3 if --fail-if holds.
@@ -207,6 +214,7 @@ pub enum Command {
         command: workload::Args,
     },
     /// Open a page that --html wrote.
+    #[command(hide = true)]
     Report {
         /// What to do.
         #[command(subcommand)]
@@ -227,6 +235,7 @@ impl Command {
             Command::Compare(args) => compare::run(args),
             Command::Survey(args) => survey::run(args),
             Command::Score(args) => score::run(args),
+            Command::Sweep(args) => sweep::run(args),
             Command::Diff(args) => diff::run(args),
             Command::Reproduce(args) => reproduce::run(args),
             Command::Fit(args) => fit::run(args),
@@ -258,6 +267,7 @@ impl Command {
             Command::Run(args) => Paths { inputs: args.inputs(), outputs: args.simulation.outputs() },
             Command::Survey(args) => args.paths(),
             Command::Score(args) => args.paths(),
+            Command::Sweep(args) => args.paths(),
             Command::Diff(args) => args.paths(),
             Command::Reproduce(args) => args.paths(),
             Command::Fit(args) => args.paths(),

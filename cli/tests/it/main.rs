@@ -25,6 +25,7 @@ mod recorded_files;
 mod rt_app;
 mod simulate;
 mod support;
+mod sweep;
 mod terminal;
 mod trace;
 mod trust;

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Output;
 
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 33] = [
     "",
     "run",
     "compare",
@@ -39,6 +39,7 @@ const COMMANDS: [&str; 32] = [
     "list",
     "playground",
     "doctor",
+    "sweep",
 ];
 /// A screen.
 const LINES: usize = 40;

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Counts jobs as they finish.
 #[derive(Debug, Default)]
-pub(super) struct FinishedJobs(AtomicUsize);
+pub(crate) struct FinishedJobs(AtomicUsize);
 
 impl FinishedJobs {
     /// Counts one more finished job, and returns how many there are.
-    pub(super) fn next(&self) -> usize {
+    pub(crate) fn next(&self) -> usize {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
@@ -20,7 +20,7 @@ impl FinishedJobs {
 /// # Errors
 /// Returns the error of the lowest job that failed. No job starts after a failure, but running jobs finish. Jobs start
 /// in order, so that the error does not depend on how many run at a time.
-pub(super) fn run_all<T: Send + Sync, E: Send + Sync>(
+pub(crate) fn run_all<T: Send + Sync, E: Send + Sync>(
     count: usize,
     at_a_time: usize,
     stop: &AtomicBool,

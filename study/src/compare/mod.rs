@@ -7,7 +7,7 @@
 pub(crate) mod assumed;
 mod control;
 mod experiment;
-mod jobs;
+pub(crate) mod jobs;
 mod matrix;
 mod power;
 mod recording;
@@ -28,7 +28,7 @@ pub use result::{
     Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, Side, WakeupLatency,
 };
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
-pub(crate) use run::{measured, run_with, setups};
+pub(crate) use run::{measured, run_base, run_with, setups};
 pub use search::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
     StatesSummary, WakeupSummary, other_state_ns,

@@ -205,6 +205,17 @@ pub(super) fn run(
     }
 }
 
+/// Runs a case on the base side; `None` if it was stopped.
+pub(crate) fn run_base(
+    runner: &dyn Runner,
+    experiment: &Experiment,
+    case: &Case,
+    repeat: u32,
+    stop: &AtomicBool,
+) -> Result<Option<(RunId, RunStats)>, RunFailed> {
+    run(runner, experiment, case, false, repeat, stop)
+}
+
 fn stats(
     runner: &dyn Runner,
     experiment: &Experiment,

@@ -12,6 +12,7 @@ mod pinned;
 mod resolve;
 mod side;
 mod spec;
+mod sweep;
 
 pub(crate) use catalogue::loads;
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
@@ -19,3 +20,4 @@ pub use matrix::{Flags, MatrixSpec, NamedSide};
 pub use panel::{Panel, PanelPart, RungSpec};
 pub(crate) use spec::found_from;
 pub use spec::{Given, Place, REPEATS, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
+pub use sweep::{Axis, AxisValue, Grid, SweepSpec};

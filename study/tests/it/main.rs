@@ -32,5 +32,6 @@ mod sequential_tasks;
 mod sis_util;
 mod statistics;
 mod support;
+mod sweep;
 mod until;
 mod wakeup_preempt;

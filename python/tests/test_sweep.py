@@ -1,0 +1,187 @@
+"""Sweeps: their folder, and that a Ray cluster makes the same bytes as this machine, whoever dies meanwhile."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import psutil
+import pytest
+
+import wakelab
+
+GRID = {
+    "machine": "test-8c",
+    "kernel": "v6.12",
+    "sides": ["", "NO_SIS_UTIL"],
+    "workload": [{"name": "netperf:TCP_RR", "load": "4,16"}],
+    "tunables": {"migration_cost": [0, 500_000]},
+}
+SPACE = {"name": "small", "repeats": 2, "time": "10ms", "settle": "5ms", "runs_per_part": 3, "grid": [GRID]}
+# 8 parts, each of which takes some tenths of a second.
+SLOW = {"name": "slow", "repeats": 3, "time": "150ms", "settle": "50ms", "runs_per_part": 3, "grid": [GRID]}
+
+# Ray warns of what it does to os.environ and of its own future.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning"
+)
+
+
+def contents(sweep):
+    return {file.name: file.read_bytes() for file in sweep.files}
+
+
+@pytest.fixture
+def no_cluster(monkeypatch):
+    """A cluster of this machine is started for the call, and nothing is told to anybody."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory):
+    """The slow sweep as this machine makes it."""
+    return wakelab.sweep(SLOW, out=tmp_path_factory.mktemp("slow") / "here", cache=False)
+
+
+def test_a_sweep_is_a_folder_of_parquet(tmp_path, program):
+    told = []
+    made = wakelab.sweep(SPACE, out=tmp_path / "runs", cache=False, progress=lambda *done: told.append(done))
+    assert (made.runs, made.points, made.failed, len(made.files)) == (16, 8, 0, 6)
+    assert told[-1][:2] == (16, 16)
+    frame = made.to_pandas()
+    assert list(frame["run"]) == list(range(16))
+    assert set(frame["tunable_migration_cost"]) == {0, 500_000}
+    assert frame["error"].isna().all()
+    one = wakelab.simulate(
+        machine="test-8c", kernel="v6.12", workload="netperf:TCP_RR", load=16, time="10ms", settle="5ms",
+        base="NO_SIS_UTIL,migration_cost=0", repeats=2, cache=False,
+    )  # fmt: skip
+    rows = frame[(frame.side == "NO_SIS_UTIL") & (frame.tunable_migration_cost == 0) & (frame.load == "16 threads")]
+    assert list(rows["value"]) == one.rows[0]["values"]
+    # The program's own, of the text that the dict became.
+    program("sweep", tmp_path / "runs" / "sweep.toml", "--out", tmp_path / "again")
+    for name, content in contents(made).items():
+        assert len(content) == (tmp_path / "again" / name).stat().st_size
+
+
+def test_a_cluster_makes_the_same_bytes(tmp_path, no_cluster):
+    here = wakelab.sweep(SPACE, out=tmp_path / "here", cache=False)
+    told = []
+    there = wakelab.sweep(SPACE, out=tmp_path / "there", engine="ray", jobs=2, progress=lambda *done: told.append(done))
+    assert contents(there) == contents(here)
+    assert [done for done, *_ in told] == [1, 2, 3, 4, 5, 6]
+    # Nothing is missing, so that no cluster is started.
+    began = time.monotonic()
+    wakelab.sweep(SPACE, out=tmp_path / "here", engine="ray")
+    assert time.monotonic() - began < 60
+
+
+def test_the_program_leaves_a_cluster_to_the_package(tmp_path, no_cluster, program):
+    space = tmp_path / "s.toml"
+    made = wakelab.sweep(SPACE, out=tmp_path / "here", cache=False)
+    space.write_bytes((tmp_path / "here" / "sweep.toml").read_bytes())
+    said = program("sweep", space, "--out", tmp_path / "there", "--engine", "ray", "--jobs", "2")
+    assert said == f"16 runs of 8 points in {tmp_path / 'there'}\n"
+    assert {path.name for path in (tmp_path / "there").glob("part-*")} == set(contents(made))
+
+
+def test_a_worker_that_is_killed_costs_nothing(tmp_path, no_cluster, slow):
+    killed = []
+
+    def kill():
+        # Ray names the process of a worker after what it runs.
+        deadline = time.monotonic() + 120
+        while not killed and time.monotonic() < deadline:
+            for process in psutil.Process().children(recursive=True):
+                try:
+                    if process.cmdline()[:1] == ["ray::make_part"]:
+                        process.kill()
+                        killed.append(process.pid)
+                        return
+                except psutil.Error:
+                    pass
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    there = wakelab.sweep(SLOW, out=tmp_path / "there", engine="ray", jobs=2)
+    thread.join()
+    assert killed
+    assert contents(there) == contents(slow)
+    assert not list(tmp_path.glob("there/.wakelab-*"))
+
+
+def test_a_driver_that_is_killed_is_continued(tmp_path, no_cluster, slow):
+    script = f"""
+        import wakelab
+        wakelab.sweep({SLOW!r}, out={str(tmp_path / "there")!r}, engine="ray", jobs=2)
+    """
+    driver = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], start_new_session=True)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("there/part-*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(driver.pid, signal.SIGKILL)
+    driver.wait()
+    before = {path.name: path.stat().st_ino for path in tmp_path.glob("there/part-*")}
+    assert 0 < len(before) < len(slow.files)
+    there = wakelab.sweep(SLOW, out=tmp_path / "there", cache=False)
+    assert contents(there) == contents(slow)
+    after = {path.name: path.stat().st_ino for path in there.files}
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_call_that_is_interrupted_is_continued(tmp_path, slow):
+
+    def interrupt(done, total, what):
+        if done == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        wakelab.sweep(SLOW, out=tmp_path / "there", cache=False, jobs=1, progress=interrupt)
+    # The thread of the call ends what it had begun, and then gives the folder back.
+    with (tmp_path / "there" / "sweep.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    there = wakelab.sweep(SLOW, out=tmp_path / "there", cache=False)
+    assert contents(there) == contents(slow)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"grid": [GRID | {"machine": "test-9c"}]}, "test-9c"),
+        ({"grid": [GRID | {"tunables": {"migration_cots": [0]}}]}, "migration_cots"),
+        ({"grid": [GRID | {"tunables": {"migration_cost": [float("nan")]}}]}, "finite"),
+        ({"grid": [GRID | {"tunables": {"migration_cost": [-1]}}]}, "migration_cost"),
+        ({"grid": [GRID | {"workload": [{"name": "netperf:TCP_RR", "load": "-4"}]}]}, "-4"),
+        ({"grid": [GRID | {"tunables": {"migration_cost": {"from": 1, "to": 9_000_000}}}]}, "10000000 or fewer"),
+        ({"grid": []}, "grid"),
+        ({"repeats": 0}, "repeats"),
+        ({"samples": 0}, "samples"),
+    ],
+)
+def test_a_wrong_space_is_refused(tmp_path, change, expected):
+    with pytest.raises(wakelab.InputError, match=expected):
+        wakelab.sweep(SPACE | change, out=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_wrong_arguments_are_refused(tmp_path, no_cluster):
+    with pytest.raises(wakelab.InputError, match=r"engine: expected 'local'"):
+        wakelab.sweep(SPACE, out=tmp_path / "runs", engine="slurm")
+    with pytest.raises(wakelab.InputError, match="progress"):
+        wakelab.sweep(SPACE, out=tmp_path / "runs", progress=3)
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(wakelab.InputError, match="it has other files"):
+        wakelab.sweep(SPACE, out=tmp_path)
+    machine = tmp_path / "m.toml"
+    machine.write_text("")
+    with pytest.raises(wakelab.InputError):
+        wakelab.sweep(SPACE | {"grid": [GRID | {"machine": str(machine)}]}, out=tmp_path / "runs", engine="ray")
+    with pytest.raises(wakelab.InputError, match="no cluster answers"):
+        wakelab.sweep(SPACE, out=tmp_path / "none", engine="ray:127.0.0.1:1")

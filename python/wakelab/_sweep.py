@@ -1,0 +1,236 @@
+"""Sweeps: the runs of a whole space, on this machine or on a Ray cluster, as a folder of Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.metadata
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _wakelab
+from ._errors import Error, InputError, RunError, Warning, argument_of
+from ._results import Call, Progress, Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from ._arguments import Arguments
+
+# Tasks that a cluster has for each of its CPUs: one that runs, and one that waits, so that no CPU waits for the driver.
+_AHEAD = 2
+# How often Ray makes a part again whose worker died.
+_RETRIES = 5
+# How long the driver waits for a part before it looks how many CPUs the cluster has now, seconds.
+_LOOK = 5.0
+
+
+class Sweep:
+    """The runs of a sweep: a folder of Parquet with a row for each.
+
+    Attributes:
+        path: The folder.
+        runs: The number of runs.
+        points: The number of points: runs that differ by more than their seed.
+        failed: The runs that failed; their column `error` says why.
+    """
+
+    def __init__(self, path: Path, plan: dict[str, Any]) -> None:
+        self.path = path
+        self.runs = int(plan["runs"])
+        self.points = int(plan["points"])
+        self.failed = int(plan["failed"])
+
+    @property
+    def files(self) -> list[Path]:
+        """The files, in the order of their runs."""
+        return sorted(self.path.glob("part-*.parquet"))
+
+    def to_arrow(self) -> pa.Table:
+        """All rows as a table of pyarrow, which must be installed (`pip install wakelab[arrow]`)."""
+        import pyarrow
+        import pyarrow.parquet
+
+        return pyarrow.concat_tables([pyarrow.parquet.read_table(file) for file in self.files])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows as a data frame of pandas, which takes pyarrow, too (`pip install wakelab[pandas,arrow]`)."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def __len__(self) -> int:
+        return self.runs
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<wakelab.Sweep: {self.runs} runs of {self.points} points in {self.path}>"
+
+
+def local(arguments: Arguments, out: Path, progress: Progress | None) -> Sweep:
+    """Makes the runs on this machine."""
+    Call(arguments, format=None, has_page=False).run(Result, progress)
+    return Sweep(out, plan_of(arguments, out))
+
+
+def plan_of(arguments: Arguments, out: Path, warns: bool = False) -> dict[str, Any]:
+    """What is to be run, and which parts of it are not in the folder. Makes the folder."""
+    file = arguments.args[-1]
+    plan: dict[str, Any] = json.loads(_run(["sweep", "--plan", f"--out={out}", file], arguments.readable, warns))
+    return plan
+
+
+def _run(args: list[str], readable: Callable[[str], str] = str, warns: bool = False) -> bytes:
+    code, out, said = _wakelab.run(args, "wakelab sweep", str(_wakelab.__file__), None)
+    for kind, text in said:
+        if warns and kind == "warning":
+            warnings.warn(readable(text), Warning, stacklevel=5)
+    if code != 0:
+        text = readable("\n".join(text for kind, text in said if kind == "error"))
+        if code == 2:
+            raise InputError(text, argument_of(text))
+        raise RunError(text or "the command was stopped")
+    return out
+
+
+def make_part(version: str, files: dict[str, bytes], sweep: str, part: int) -> bytes:
+    """Makes one part, anywhere.
+
+    Args:
+        version: The driver's version of wakelab.
+        files: The sweep, and the files that it names, by the path that each has on the driver.
+        sweep: The path of the sweep there.
+        part: The number of the part.
+    """
+    own = importlib.metadata.version("wakelab")
+    if own != version:
+        raise InputError(
+            f"engine: a worker has wakelab {own}, and the driver {version}; expected one version", "engine"
+        )
+    with tempfile.TemporaryDirectory(prefix="wakelab-") as folder:
+        # The same tree below another root, so that relative paths hold.
+        for path, content in files.items():
+            placed = Path(folder + path)
+            placed.parent.mkdir(parents=True, exist_ok=True)
+            placed.write_bytes(content)
+        return _run(["sweep", f"--part={part}", "--jobs=1", "--no-cache", folder + sweep])
+
+
+def on_ray(arguments: Arguments, out: Path, engine: str, jobs: int | None, progress: Progress | None) -> Sweep:
+    """Makes the runs as tasks of a Ray cluster, and writes each part when it is there."""
+    try:
+        import ray
+    except ImportError:
+        raise InputError("engine: Ray is not installed\n  hint: pip install wakelab[ray]", "engine") from None
+    plan = plan_of(arguments, out, warns=True)
+    with _held(out):
+        plan = plan_of(arguments, out)
+        # Not resolved: a file beside a link is found from where the link is.
+        sweep = Path(os.path.abspath(arguments.args[-1]))
+        files = {str(sweep): sweep.read_bytes()}
+        if plan["absolute"]:
+            raise InputError(
+                f"engine: {plan['absolute'][0]} is an absolute path, which workers of a cluster do not have"
+                "\n  hint: name it relative to the file of the sweep",
+                "engine",
+            )
+        for name in plan["files"]:
+            path = Path(os.path.abspath(name))
+            files[str(path)] = path.read_bytes()
+        if plan["missing"]:
+            with _cluster(ray, engine, jobs):
+                _make(ray, plan, files, str(sweep), out, progress)
+        return Sweep(out, plan_of(arguments, out))
+
+
+def _make(
+    ray: Any, plan: dict[str, Any], files: dict[str, bytes], sweep: str, out: Path, progress: Progress | None
+) -> None:
+    missing = list(plan["missing"])
+    total = len(missing)
+    # Once, and not with each task.
+    shared = ray.put(files)
+    task = ray.remote(num_cpus=1, max_retries=_RETRIES)(make_part)
+    pending: dict[Any, int] = {}
+    done = 0
+    try:
+        while missing or pending:
+            ahead = max(1, int(_AHEAD * ray.cluster_resources().get("CPU", 1)))
+            while missing and len(pending) < ahead:
+                part = missing.pop(0)
+                pending[task.remote(plan["wakelab"], shared, sweep, part)] = part
+            ready, _ = ray.wait(list(pending), num_returns=1, timeout=_LOOK)
+            for of_part in ready:
+                part = pending.pop(of_part)
+                try:
+                    content = ray.get(of_part)
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause if isinstance(error.cause, Error) else RunError(f"part {part}: {error}") from None
+                except ray.exceptions.RayError as error:
+                    raise RunError(
+                        f"part {part}: its workers died {_RETRIES + 1} times: {error}\n"
+                        "  hint: the same call goes on with the parts that are missing",
+                    ) from None
+                _write(out / f"part-{part:06}.parquet", content)
+                done += 1
+                if progress is not None:
+                    progress(done, total, f"part {part}")
+    finally:
+        for of_part in pending:
+            with contextlib.suppress(Exception):
+                ray.cancel(of_part, force=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Writes a file that appears when it is whole."""
+    begun = path.with_name(f".wakelab-{path.name}")
+    with begun.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    begun.replace(path)
+
+
+@contextlib.contextmanager
+def _held(out: Path) -> Iterator[None]:
+    """Holds the folder against other programs that would write it, as the program does."""
+    with (out / "sweep.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"out: {out}: another wakelab writes it\n  hint: wait for it, or name another folder", "out"
+            ) from None
+        yield
+
+
+@contextlib.contextmanager
+def _cluster(ray: Any, engine: str, jobs: int | None) -> Iterator[None]:
+    """A cluster that runs, or one on this machine that is started, and ended afterwards."""
+    if ray.is_initialized():
+        yield
+        return
+    address = {"ray": None}.get(engine, engine if engine.startswith("ray://") else engine.removeprefix("ray:"))
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    try:
+        if address is not None:
+            ray.init(address=address, **options)
+        elif os.environ.get("RAY_ADDRESS"):
+            ray.init(**options)
+        else:
+            ray.init(num_cpus=jobs, include_dashboard=False, **options)
+    except Exception as error:
+        raise InputError(
+            f"engine: {engine}: no cluster answers: {error}\n  hint: `ray status` shows whether one runs", "engine"
+        ) from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
