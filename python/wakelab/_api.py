@@ -354,7 +354,7 @@ def score(
         jobs: How many simulations run at a time; as many as there are cores if left out. The result is the same.
         cache: Where finished runs are kept.
         fresh: Make runs again that are kept.
-        progress: Called with runs of a part of the panel that are done, all of that part, and the last one.
+        progress: Called with runs that are done, all of the rung, and the last one.
 
     Returns:
         A `Score`, which `float()` turns into the number, %.

@@ -7,6 +7,7 @@ import fcntl
 import importlib.metadata
 import json
 import os
+import socket
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ _AHEAD = 2
 _RETRIES = 5
 # How long the driver waits for a part before it looks how many CPUs the cluster has now, seconds.
 _LOOK = 5.0
+# How long a cluster may take to answer, seconds.
+_ANSWERS = 20.0
 
 
 class Sweep:
@@ -217,10 +220,13 @@ def _cluster(ray: Any, engine: str, jobs: int | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    address = {"ray": None}.get(engine, engine if engine.startswith("ray://") else engine.removeprefix("ray:"))
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
-        if address is not None:
+        if engine != "ray":
+            address = engine if engine.startswith("ray://") else engine.removeprefix("ray:")
+            # Ray itself asks for minutes.
+            host, _, port = address.removeprefix("ray://").rpartition(":")
+            socket.create_connection((host, int(port)), timeout=_ANSWERS).close()
             ray.init(address=address, **options)
         elif os.environ.get("RAY_ADDRESS"):
             ray.init(**options)

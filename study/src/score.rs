@@ -6,7 +6,7 @@
 //! allows is given up, and has that number.
 
 use crate::compare::{
-    CompareRow, Comparison, Matrix, MatrixComparison, RunFailed, RunProgress, Runner, compare_matrix,
+    Case, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, RunFailed, RunProgress, Runner, compare_matrix,
 };
 use crate::experiment::{Panel, PanelPart, SpecError};
 use crate::reproduce::{Known, known};
@@ -151,6 +151,7 @@ pub fn score(panel: &Panel, candidate: Candidate<'_>, scoring: &Scoring<'_>) -> 
     for part in panel.parts.iter().filter(|part| !is_scored(part)) {
         resolve(part, &panel.base, &panel.full)?;
     }
+    no_row_twice(panel, &full)?;
     let first = || on_rung(&parts, &fast, Rung::Fast, scoring);
     match (candidate.last, panel.give_up_pct) {
         (Rung::Fast, _) => first(),
@@ -170,21 +171,43 @@ fn loses(mean: &WeightedMean, loss_pct: f64) -> bool {
     mean.ci95.map_or(mean.pct, |[_, high]| high) < -loss_pct
 }
 
-fn on_rung(parts: &[&PanelPart], matrices: &[Matrix], rung: Rung, scoring: &Scoring<'_>) -> Result<Score, ScoreError> {
-    let (mut rows, mut warnings): (Vec<ScoredRow>, Vec<String>) = Default::default();
-    for (part, matrix) in parts.iter().zip(matrices) {
-        for warning in &matrix.warnings {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
-            }
-        }
-        let &Scoring { runner, jobs, progress, stop } = scoring;
-        let found = compare_matrix(runner, matrix, jobs, progress, stop).map_err(ScoreError::Run)?;
-        if !found.complete {
-            return Err(ScoreError::Stopped);
-        }
-        rows.extend(scored(&found, part.weight));
+/// Two rows that are the same would count twice.
+fn no_row_twice(panel: &Panel, matrices: &[Matrix]) -> Result<(), ScoreError> {
+    let all: Vec<(&Experiment, &Case)> = matrices
+        .iter()
+        .flat_map(|of| &of.experiments)
+        .flat_map(|of| of.cases.iter().map(move |case| (of, case)))
+        .collect();
+    let same = |(a, of_a): (&Experiment, &Case), (b, of_b): (&Experiment, &Case)| {
+        a.machine.name == b.machine.name
+            && a.kernel.name == b.kernel.name
+            && a.pinned == b.pinned
+            && of_a.workload == of_b.workload
+    };
+    match all.iter().enumerate().find(|(at, row)| all[..*at].iter().any(|other| same(*other, **row))) {
+        None => Ok(()),
+        Some((_, (experiment, case))) => Err(ScoreError::Panel(format!(
+            "{}: {} {} on {}, {} is in two parts, and would count twice\n  hint: give it a part of its own with a higher \
+             `weight`",
+            panel.name, case.name, case.workload.load, experiment.machine.name, experiment.kernel.name
+        ))),
     }
+}
+
+fn on_rung(parts: &[&PanelPart], matrices: &[Matrix], rung: Rung, scoring: &Scoring<'_>) -> Result<Score, ScoreError> {
+    // All parts are one table: their runs share the cores, and verdicts are corrected for all rows.
+    let all = Matrix::of_all(matrices);
+    let &Scoring { runner, jobs, progress, stop } = scoring;
+    let found = compare_matrix(runner, &all, jobs, progress, stop).map_err(ScoreError::Run)?;
+    if !found.complete {
+        return Err(ScoreError::Stopped);
+    }
+    let of_part = |(part, matrix): (&&PanelPart, &Matrix)| {
+        let rows = matrix.experiments.iter().map(|experiment| experiment.cases.len()).sum();
+        std::iter::repeat_n(part.weight, rows)
+    };
+    let weights: Vec<u32> = parts.iter().zip(matrices).flat_map(of_part).collect();
+    let (rows, warnings) = (scored(&found, &weights), all.warnings);
     let mean = weighted_mean(&rows.iter().map(ScoredRow::of_mean).collect::<Vec<_>>());
     let no_ratio = |row: &&ScoredRow| row.weight > 0 && row.of_mean().log().is_none();
     match (mean, rows.iter().find(no_ratio)) {
@@ -205,12 +228,17 @@ impl ScoredRow {
     }
 }
 
-fn scored(found: &MatrixComparison, weight: u32) -> Vec<ScoredRow> {
+fn scored(found: &MatrixComparison, weights: &[u32]) -> Vec<ScoredRow> {
     let verdicts = matrix_verdicts(found);
     let rows = found.of_variant(0).flat_map(|comparison: &Comparison| {
         let of = known(comparison);
         comparison.rows.iter().map(move |row| (row, of.iter().find(|known| known.benchmark == row.benchmark).cloned()))
     });
     let judged = verdicts.into_iter().flat_map(|verdict| verdict.rows);
-    rows.zip(judged).map(|((row, known), judged)| ScoredRow { row: row.clone(), judged, weight, known }).collect()
+    let judged = judged.zip(weights);
+    let of = |((row, known), (judged, &weight)): ((&CompareRow, _), (_, &u32))| {
+        let row = row.clone();
+        ScoredRow { row, judged, weight, known }
+    };
+    rows.zip(judged).map(of).collect()
 }

@@ -30,6 +30,20 @@ impl Matrix {
         Matrix { base: "base".to_owned(), variants: vec!["with".to_owned()], experiments: vec![experiment], warnings }
     }
 
+    /// All experiments of several matrices, which have the same base, variants and repeats, as one.
+    pub(crate) fn of_all(matrices: &[Matrix]) -> Self {
+        let mut all = matrices[0].clone();
+        for matrix in &matrices[1..] {
+            all.experiments.extend(matrix.experiments.iter().cloned());
+            for warning in &matrix.warnings {
+                if !all.warnings.contains(warning) {
+                    all.warnings.push(warning.clone());
+                }
+            }
+        }
+        all
+    }
+
     /// The experiments of each machine and kernel.
     pub fn blocks(&self) -> impl Iterator<Item = &[Experiment]> {
         self.experiments.chunks(self.variants.len())

@@ -70,6 +70,24 @@ fn a_score_is_of_all_rows_that_are_not_held_out() {
     assert_eq!(held_out.rows.iter().map(|row| row.judged.kernel.as_str()).collect::<Vec<_>>(), ["v7.2"]);
 }
 
+/// Holm's correction of the least p is by the number of rows of all parts that are tested.
+#[test]
+fn parts_are_one_table() {
+    let found = of(PANEL, "SIS_UTIL", Rung::Full, false).expect("a score");
+    let least = found.rows.iter().min_by(|a, b| a.row.p_value.partial_cmp(&b.row.p_value).unwrap()).unwrap();
+    let (p, corrected) = (least.row.p_value.expect("repeats"), least.judged.p_holm.expect("repeats"));
+    assert!((corrected / p - 5.0).abs() < 1e-9, "{p} became {corrected}");
+    let twice = PANEL.replace(
+        "[[part]]\nmachine = \"test-2s\"\nkernel = \"v6.12\"\nworkload = [{ name = \"netperf:TCP_RR\", load = \"4\"",
+        "[[part]]\nmachine = \"test-8c\"\nkernel = \"v6.12\"\nworkload = [{ name = \"netperf:TCP_RR\", load = \"2\"",
+    );
+    assert_ne!(twice, PANEL);
+    let refused = of(&twice, "SIS_UTIL", Rung::Full, false).expect_err("two rows are the same").to_string();
+    assert!(refused.contains("netperf:TCP_RR 2 threads on test-8c, v6.12 is in two parts"), "{refused}");
+    // On other CPUs it is another row.
+    assert!(of(&twice.replace("weight = 3", "weight = 3\npinned = \"0-3\""), "SIS_UTIL", Rung::Full, false).is_ok());
+}
+
 /// A candidate and the base have the seeds of the panel, so that the one that does nothing is identical to it.
 #[test]
 fn what_does_nothing_scores_nothing() {
