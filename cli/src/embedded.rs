@@ -19,6 +19,12 @@ struct Experiments;
 #[include = "*.toml"]
 struct Panels;
 
+/// `sweeps/`.
+#[derive(RustEmbed)]
+#[folder = "../sweeps"]
+#[include = "*.toml"]
+struct Sweeps;
+
 /// `published/`.
 #[derive(RustEmbed)]
 #[folder = "../published"]
@@ -54,6 +60,11 @@ pub fn panels() -> Vec<String> {
     toml_files::<Panels>()
 }
 
+/// The names of the sweeps, sorted.
+pub fn sweeps() -> Vec<String> {
+    toml_files::<Sweeps>()
+}
+
 fn toml_files<E: RustEmbed>() -> Vec<String> {
     let mut names: Vec<String> = E::iter().filter_map(|file| file.strip_suffix(".toml").map(str::to_owned)).collect();
     names.sort();
@@ -70,18 +81,41 @@ pub fn about_panel(name: &str) -> String {
     first_sentence::<Panels>(name)
 }
 
+/// The first sentence of the comment that a sweep begins with.
+pub fn about_sweep(name: &str) -> String {
+    first_sentence::<Sweeps>(name)
+}
+
 /// The program's own panel of this name: its file's name, and its text.
 ///
 /// # Errors
 /// Fails if there is none.
 pub fn panel(typed: &str) -> anyhow::Result<(String, String)> {
-    let names = panels();
+    toml_file::<Panels>(typed, ["a panel", "search", "panels"])
+}
+
+/// The program's own sweep of this name: its file's name, and its text.
+///
+/// # Errors
+/// Fails if there is none.
+pub fn sweep(typed: &str) -> anyhow::Result<(String, String)> {
+    toml_file::<Sweeps>(typed, ["a sweep", "migration-cost", "sweeps"])
+}
+
+fn toml_file<E: RustEmbed>(typed: &str, of_kind: [&str; 3]) -> anyhow::Result<(String, String)> {
+    let names = toml_files::<E>();
     let Some(known) = in_any_case(typed, names.iter().map(String::as_str)) else {
-        return Err(unknown(typed, &names, ["a panel", "search", "panels"]));
+        return Err(unknown(typed, &names, of_kind));
     };
     let file = format!("{known}.toml");
-    let text = text::<Panels>(&file).unwrap_or_default();
+    let text = text::<E>(&file).unwrap_or_default();
     Ok((file, text))
+}
+
+/// Whether what was typed is a file, or looks like the path of one, and is no name of the program's own.
+pub fn is_file(typed: &Path) -> bool {
+    let text = typed.to_string_lossy();
+    typed.is_file() || text.contains('/') || text.ends_with(".toml")
 }
 
 /// The error that a name is neither a file nor one of `names`: of what kind those are, an example, and their list.

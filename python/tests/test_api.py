@@ -19,7 +19,7 @@ LEFT_OUT = {
 NAMES = {"with": "with_", "from": "from_", "repeat": "repeats"}
 
 
-COMMANDS = ["compare", "run", "explain", "conform", "replay", "stats", "capture", "whatif", "score"]
+COMMANDS = ["compare", "run", "explain", "conform", "replay", "stats", "capture", "whatif", "score", "sweep"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -145,6 +145,7 @@ weight = 2
         (wakelab.features, ["list", "features"]),
         (wakelab.experiments, ["list", "experiments"]),
         (wakelab.panels, ["list", "panels"]),
+        (wakelab.sweeps, ["list", "sweeps"]),
     ],
 )
 @pytest.mark.filterwarnings("ignore::wakelab.Warning")

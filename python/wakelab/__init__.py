@@ -25,6 +25,7 @@ from ._api import (
     simulate,
     stats,
     sweep,
+    sweeps,
     whatif,
     workloads,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "simulate",
     "stats",
     "sweep",
+    "sweeps",
     "whatif",
     "workloads",
 ]

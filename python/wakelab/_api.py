@@ -389,7 +389,7 @@ def sweep(
     or killed goes on where it was if it is made again.
 
     Args:
-        space: The path of a sweep's file, its text, or a dict of what is in it.
+        space: A name of `sweeps()`, the path of a sweep's file, its text, or a dict of what is in it.
         out: The folder of the results: new, empty, or of the same sweep.
         engine: "local" for this machine, "ray" for a Ray cluster ($RAY_ADDRESS, or one that is started on this
             machine), "ray:HOST:PORT" or "ray://HOST:PORT" for one that runs elsewhere.
@@ -583,6 +583,11 @@ def experiments() -> Listing:
 def panels() -> Listing:
     """The panels that the program brings along, for `score()`."""
     return _list("panels")
+
+
+def sweeps() -> Listing:
+    """The sweeps that the program brings along, for `sweep()`."""
+    return _list("sweeps")
 
 
 def _list(what: str) -> Listing:

@@ -135,9 +135,10 @@ def on_ray(arguments: Arguments, out: Path, engine: str, jobs: int | None, progr
     plan = plan_of(arguments, out, warns=True)
     with _held(out):
         plan = plan_of(arguments, out)
-        # Not resolved: a file beside a link is found from where the link is.
-        sweep = Path(os.path.abspath(arguments.args[-1]))
-        files = {str(sweep): sweep.read_bytes()}
+        # Not resolved: a file beside a link is found from where the link is. A name of the program's own has no file.
+        name = arguments.args[-1]
+        sweep = os.path.abspath(name if name.endswith(".toml") else f"{name}.toml")
+        files = {sweep: plan["text"].encode()}
         if plan["absolute"]:
             raise InputError(
                 f"engine: {plan['absolute'][0]} is an absolute path, which workers of a cluster do not have"
@@ -149,7 +150,7 @@ def on_ray(arguments: Arguments, out: Path, engine: str, jobs: int | None, progr
             files[str(path)] = path.read_bytes()
         if plan["missing"]:
             with _cluster(ray, engine, jobs):
-                _make(ray, plan, files, str(sweep), out, progress)
+                _make(ray, plan, files, sweep, out, progress)
         return Sweep(out, plan_of(arguments, out))
 
 

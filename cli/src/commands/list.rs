@@ -17,7 +17,7 @@ Example:
 /// `wakelab list`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// machines, kernels, workloads, features, policies, experiments, panels or tables.
+    /// machines, kernels, workloads, features, policies, experiments, panels, sweeps or tables.
     ///
     /// By default, how many there are of each, and a command that takes one.
     #[arg(value_name = "WHAT", value_enum, hide_possible_values = true)]
@@ -44,6 +44,8 @@ enum What {
     Experiments,
     /// Panels on which `wakelab score` judges a candidate.
     Panels,
+    /// Spaces of runs for `wakelab sweep`.
+    Sweeps,
     /// Published tables that the program brings along.
     Tables,
 }
@@ -62,6 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(What::Policies) => deliver("policies", &policies(), json)?,
         Some(What::Experiments) => deliver("experiments", &experiments(), json)?,
         Some(What::Panels) => deliver("panels", &panels(), json)?,
+        Some(What::Sweeps) => deliver("sweeps", &sweeps(), json)?,
         Some(What::Tables) => deliver("tables", &tables_of_the_program()?, json)?,
         None => deliver("lists", &all()?, json)?,
     }
@@ -100,6 +103,10 @@ fn panels() -> Names {
     described(embedded::panels(), embedded::about_panel)
 }
 
+fn sweeps() -> Names {
+    described(embedded::sweeps(), embedded::about_sweep)
+}
+
 fn described(names: Vec<String>, about: fn(&str) -> String) -> Names {
     names.into_iter().map(|name| (name.clone(), about(&name))).collect()
 }
@@ -125,6 +132,7 @@ fn all() -> anyhow::Result<Names> {
         line("policies", policies().len(), "wakelab docs policies"),
         line("experiments", experiments().len(), "wakelab run quickstart"),
         line("panels", panels().len(), "wakelab score search --with NO_SIS_UTIL --rung fast"),
+        line("sweeps", sweeps().len(), "wakelab sweep migration-cost --dry-run"),
         line("tables", tables_of_the_program()?.len(), "wakelab reproduce sis_util-results --quick"),
     ])
 }

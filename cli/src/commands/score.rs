@@ -120,10 +120,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// The file at that path if there is one, else the program's own panel of that name.
 fn panel(name: &Path) -> anyhow::Result<Panel> {
-    let typed = name.to_string_lossy();
-    if name.is_file() || typed.contains('/') || typed.ends_with(".toml") {
+    if embedded::is_file(name) {
         return Ok(Panel::read(name)?);
     }
-    let (file, text) = embedded::panel(&typed)?;
+    let (file, text) = embedded::panel(&name.to_string_lossy())?;
     Ok(Panel::parse(Path::new(&file), &text)?)
 }

@@ -2,6 +2,7 @@
 
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
+use crate::embedded;
 use crate::flags::JobsFlag;
 use crate::in_process;
 use crate::output::{Exit, print, print_as_is, say_error, say_warnings, stdout, tell};
@@ -25,8 +26,7 @@ use wakelab_study::sweep::{Making, Sweep, SweepError};
 
 pub const EXAMPLE: &str = "\
 Example:
-  wakelab sweep sweep.toml --dry-run
-  wakelab sweep sweep.toml --out runs";
+  wakelab sweep migration-cost --dry-run";
 
 /// What makes the runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,9 +63,10 @@ impl fmt::Display for Engine {
 /// `wakelab sweep`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The sweep: a file (.toml).
+    /// The sweep: a file (.toml) or a name (migration-cost).
     ///
-    /// `wakelab docs sweep` describes it.
+    /// A name is one of `wakelab list sweeps`; a file of that name takes precedence. `wakelab docs sweep` describes the
+    /// file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The folder of the results: Parquet, a row for each run.
@@ -101,13 +102,14 @@ pub struct Args {
 impl Args {
     /// What it reads and writes. Its output is a folder of its own, which is checked when it is opened.
     pub fn paths(&self) -> Paths<'_> {
-        Paths { inputs: vec![self.file.clone()], outputs: Vec::new() }
+        let inputs = self.file.exists().then(|| self.file.clone()).into_iter().collect();
+        Paths { inputs, outputs: Vec::new() }
     }
 }
 
 /// Makes the runs of a sweep.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let sweep = Sweep::new(SweepSpec::read(&args.file)?)?;
+    let sweep = Sweep::new(spec(&args.file)?)?;
     if args.part.is_none() {
         say_warnings(&sweep.warnings);
     }
@@ -132,6 +134,15 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         Engine::Local => make_all(args, &sweep, &folder, out),
         Engine::Ray(engine) => on_ray(args, out, engine),
     }
+}
+
+/// The file at that path if there is one, else the program's own sweep of that name.
+fn spec(name: &Path) -> anyhow::Result<SweepSpec> {
+    if embedded::is_file(name) {
+        return Ok(SweepSpec::read(name)?);
+    }
+    let (file, text) = embedded::sweep(&name.to_string_lossy())?;
+    Ok(SweepSpec::parse(Path::new(&file), &text)?)
 }
 
 fn make_all(args: &Args, sweep: &Sweep, folder: &SweepFolder, out: &Path) -> anyhow::Result<Exit> {
@@ -264,6 +275,7 @@ fn json_plan(sweep: &Sweep, folder: Option<&SweepFolder>) -> anyhow::Result<serd
         "runs_per_part": sweep.spec().runs_per_part,
         "missing": missing,
         "failed": parts.map_or(0, |parts| parts.failed),
+        "text": sweep.spec().text,
         "files": sweep.spec().files(),
         "absolute": sweep.spec().absolute_paths(),
     }))
