@@ -224,7 +224,7 @@ fn on_ray(args: &Args, out: &Path, engine: &str) -> anyhow::Result<Exit> {
             let said = String::from_utf8_lossy(&done.stderr);
             let why = said.lines().last().unwrap_or("it ended without a word").to_owned();
             anyhow::bail!(
-                "--engine: python3 has not what a Ray cluster takes: {why}\n  hint: `wakelab docs python` says how to \
+                "--engine: python3 lacks what a Ray cluster takes: {why}\n  hint: `wakelab docs python` says how to \
                  install the package; `pip install ray` has Ray"
             );
         }
