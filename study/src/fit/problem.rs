@@ -2,7 +2,7 @@
 
 use super::FitError;
 use crate::compare::{CompareRow, Experiment, Runner, compare_each};
-use crate::reproduce::{Effort, Published, Recipe, Scored, experiment, scored};
+use crate::reproduce::{Choice, Effort, Published, Recipe, Scored, experiment, scored};
 use crate::sensitivity::Constant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,7 +87,7 @@ impl Problem {
                 ((recipe, *load), row)
             })
             .collect();
-        Some(self.rows.iter().map(|row| scored(row, true, &found)).collect())
+        Some(self.rows.iter().map(|row| scored(row, Choice::Simulated, &found)).collect())
     }
 
     /// The experiment of a case with these values. Those of a workload change its tasks.

@@ -17,8 +17,8 @@ pub use plan::{Plan, PlannedTable, plan};
 pub use quantity::{Quantity, SideBySide, TurbostatColumn};
 pub use record::{Known, MachineKind, RecordRow, SMALL_LLC, by_benchmark, known, record, shipped};
 pub use score::{Class, Summary, noise_pct};
+pub(crate) use scoreboard::{Choice, PartialProgress, experiment, scored};
 pub use scoreboard::{Effort, Scoreboard, Scored, ScoredTable, reproduce};
-pub(crate) use scoreboard::{PartialProgress, experiment, scored};
 pub use tables::{Published, Recipe, WorstOver};
 
 use crate::compare::PublishedError;

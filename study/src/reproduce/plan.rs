@@ -1,6 +1,6 @@
 //! What reproducing tables takes, before anything is simulated.
 
-use super::scoreboard::{NOT_A_HEADLINE, choose, experiment, first_line, needed};
+use super::scoreboard::{choose, experiment, first_line, needed};
 use super::{Effort, Recipe, Table};
 use crate::cache::{Key, Program};
 use crate::compare::{Experiment, Runner, setups};
@@ -69,11 +69,11 @@ pub fn plan(runner: &dyn Runner, tables: &[Table], effort: Effort) -> Plan {
             }
         }
         for (row, chosen) in table.rows.iter().zip(chosen) {
-            let why = match &row.recipe {
+            let why = match (&row.recipe, chosen.why_not()) {
                 _ if row.computed.is_some() => None,
-                Err(why) => Some(why.clone()),
-                Ok(_) if !chosen => Some(NOT_A_HEADLINE.to_owned()),
-                Ok((recipe, load)) => found.get(&(recipe, *load)).and_then(|runs| runs.clone().err()),
+                (Err(why), _) => Some(why.clone()),
+                (Ok(_), Some(why)) => Some(why.to_owned()),
+                (Ok((recipe, load)), None) => found.get(&(recipe, *load)).and_then(|runs| runs.clone().err()),
             };
             match why {
                 Some(why) => *planned.excluded.entry(why).or_default() += 1,

@@ -1,9 +1,10 @@
 //! The scoreboard: each distinct case of the tables is simulated once, and every row is compared with what was
 //! published.
 
+use super::plan::cpu_s;
 use super::quantity::{latency, power, search_rates};
 use super::{Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
-use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each};
+use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each, setups};
 use crate::experiment::{Given, Spec, SpecError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,8 @@ pub struct Effort {
     /// The measured time, ns.
     pub time_ns: u64,
     /// Whether only headlines are simulated: of each table the rows whose published differences are the largest and
-    /// the least, in units of their noise, and the last row with search statistics, lock times or frequencies.
+    /// the least, in units of their noise, and the last row with search statistics, lock times or frequencies; each of
+    /// those that take little time.
     pub headlines: bool,
 }
 
@@ -118,7 +120,7 @@ pub fn reproduce(
     progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Scoreboard {
-    let chosen: Vec<Vec<bool>> = tables.iter().map(|table| choose(table, effort)).collect();
+    let chosen: Vec<Vec<Choice>> = tables.iter().map(|table| choose(table, effort)).collect();
     let needed = needed(tables, &chosen);
     let mut found = Found::new();
     let (mut assumed, mut failed): (Vec<Assumed>, Vec<RunFailed>) = (Vec::new(), Vec::new());
@@ -179,10 +181,10 @@ pub(super) fn runs_of(recipe: &Recipe, effort: Effort) -> usize {
 }
 
 /// What the chosen rows need, each recipe at each load once.
-pub(super) fn needed<'a>(tables: &'a [Table], chosen: &[Vec<bool>]) -> Vec<(&'a Recipe, u64)> {
+pub(super) fn needed<'a>(tables: &'a [Table], chosen: &[Vec<Choice>]) -> Vec<(&'a Recipe, u64)> {
     let mut needed: BTreeSet<(&Recipe, u64)> = BTreeSet::new();
     for (table, chosen) in tables.iter().zip(chosen) {
-        for (row, _) in table.rows.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
+        for (row, _) in table.rows.iter().zip(chosen).filter(|(_, chosen)| **chosen == Choice::Simulated) {
             let Ok((recipe, load)) = &row.recipe else { continue };
             needed.insert((recipe, *load));
             if let Some(over) = &row.over {
@@ -199,13 +201,36 @@ pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Why a row is left out that has no effect of its own.
-pub(super) const NOT_A_HEADLINE: &str = "not a headline";
+/// About how much CPU time the runs of a headline may take, s: those of all tables together are then done in three
+/// minutes on two cores.
+const HEADLINE_CPU_S: f64 = 12.0;
+
+/// Whether a row is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// It is, if it can be.
+    Simulated,
+    /// It is not: others are headlines.
+    NotAHeadline,
+    /// It would be a headline if it took less time.
+    TooLong,
+}
+
+impl Choice {
+    /// Why it is not simulated, if it is not.
+    pub(super) fn why_not(self) -> Option<&'static str> {
+        match self {
+            Choice::Simulated => None,
+            Choice::NotAHeadline => Some("not a headline"),
+            Choice::TooLong => Some("takes too long for --quick"),
+        }
+    }
+}
 
 /// Returns which rows are simulated.
-pub(super) fn choose(table: &Table, effort: Effort) -> Vec<bool> {
+pub(super) fn choose(table: &Table, effort: Effort) -> Vec<Choice> {
     if !effort.headlines {
-        return vec![true; table.rows.len()];
+        return vec![Choice::Simulated; table.rows.len()];
     }
     let simulated = |at: &usize| table.rows[*at].recipe.is_ok();
     let in_noises = |at: &usize| {
@@ -218,11 +243,37 @@ pub(super) fn choose(table: &Table, effort: Effort) -> Vec<bool> {
         frequency || row.search.is_some() || row.rq_lock_pct.is_some()
     };
     let rows = || (0..table.rows.len()).filter(simulated);
-    let largest = rows().filter(|at| in_noises(at) > 1.0).max_by(|a, b| in_noises(a).total_cmp(&in_noises(b)));
-    let last = rows().rfind(observed);
-    let least = rows().filter(|at| table.rows[*at].compare_pct.is_some() && Some(*at) != largest);
-    let least = least.min_by(|a, b| in_noises(a).total_cmp(&in_noises(b)));
-    (0..table.rows.len()).map(|at| [largest, least, last].contains(&Some(at))).collect()
+    let mut choices = vec![Choice::NotAHeadline; table.rows.len()];
+    let mut first = |candidates: Vec<usize>| {
+        let found = candidates.into_iter().find(|&at| {
+            let long = matches!(cpu_s_of(&table.rows[at], effort), Some(cpu_s) if cpu_s > HEADLINE_CPU_S);
+            choices[at] = if long { Choice::TooLong } else { Choice::Simulated };
+            !long
+        });
+        found.is_some()
+    };
+    let mut by_noises: Vec<usize> = rows().filter(|at| in_noises(at) > 1.0).collect();
+    by_noises.sort_by(|a, b| in_noises(b).total_cmp(&in_noises(a)));
+    let effects = by_noises.clone();
+    first(by_noises);
+    let mut least: Vec<usize> = rows().filter(|at| table.rows[*at].compare_pct.is_some()).collect();
+    least.sort_by(|a, b| in_noises(a).total_cmp(&in_noises(b)));
+    // The largest is no candidate for the least.
+    least.retain(|at| effects.first() != Some(at));
+    first(least);
+    first(rows().rev().filter(observed).collect());
+    choices
+}
+
+/// About how much CPU time the runs of a row take, s; `None` if it cannot be simulated.
+fn cpu_s_of(row: &Published, effort: Effort) -> Option<f64> {
+    let (recipe, load) = row.recipe.as_ref().ok()?;
+    let loads = row.over.as_ref().map_or_else(|| vec![*load], |over| over.loads.to_vec());
+    let of_load = |load: u64| {
+        let experiment = experiment(recipe, load, effort).ok()?;
+        Some(setups(&experiment).map(|(setup, _)| cpu_s(&setup, experiment.end_ns())).sum::<f64>())
+    };
+    loads.into_iter().map(of_load).sum()
 }
 
 /// Returns the experiment of a recipe at a load.
@@ -265,8 +316,8 @@ impl RunProgress for PartialProgress<'_> {
 /// The simulated rows by recipe and load, or why there is none.
 pub(crate) type Found<'a> = BTreeMap<(&'a Recipe, u64), Result<CompareRow, String>>;
 
-/// Returns a row with its simulation. It is not simulated if it is not `chosen`.
-pub(crate) fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
+/// Returns a row with its simulation, if it was chosen.
+pub(crate) fn scored(row: &Published, chosen: Choice, found: &Found<'_>) -> Scored {
     let mut scored = Scored {
         cells: row.cells.clone(),
         published_compare_pct: row.compare_pct,
@@ -282,21 +333,21 @@ pub(crate) fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored
         scored.side_by_side = Some(SideBySide { what: unit, published, simulated: [Some(computed), None] });
         return scored;
     }
-    if let (Ok((recipe, _)), Some(over), true) = (&row.recipe, &row.over, chosen) {
+    if let (Ok((recipe, _)), Some(over), Choice::Simulated) = (&row.recipe, &row.over, chosen) {
         match worst_ratio(recipe, over, found) {
             Ok(ratio) => scored.side_by_side = row.quantity.of_base(row.values, ratio),
             Err(why) => scored.excluded = Some(why.to_owned()),
         }
         return scored;
     }
-    let simulated = match &row.recipe {
-        Ok(_) if !chosen => Err(NOT_A_HEADLINE),
-        Ok((recipe, load)) => match found.get(&(recipe, *load)) {
+    let simulated = match (&row.recipe, chosen.why_not()) {
+        (Ok(_), Some(why)) => Err(why),
+        (Ok((recipe, load)), None) => match found.get(&(recipe, *load)) {
             Some(Ok(simulated)) => Ok((simulated, *load)),
             Some(Err(why)) => Err(why.as_str()),
             None => Err("interrupted"),
         },
-        Err(why) => Err(why.as_str()),
+        (Err(why), _) => Err(why.as_str()),
     };
     match simulated {
         Err(why) => scored.excluded = Some(why.to_owned()),
