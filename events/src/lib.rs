@@ -26,6 +26,8 @@ pub mod simulated;
 pub mod stream;
 #[cfg(not(target_family = "wasm"))]
 mod table;
+#[cfg(not(target_family = "wasm"))]
+mod task_groups;
 
 #[cfg(not(target_family = "wasm"))]
 pub use decisions::{Reader, Row, Snapshot, TopoFile};

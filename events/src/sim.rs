@@ -242,6 +242,29 @@ pub struct NewTask<'a> {
     pub idle_policy: bool,
     /// The CPUs that it may use.
     pub affinity: &'a CpuMask,
+    /// Its control group; 0 is the root.
+    pub group: u32,
+}
+
+/// A control group of a run. It is there from the start to the end.
+#[derive(Clone, Copy, Debug)]
+pub struct NewGroup<'a> {
+    /// Its number, from 1.
+    pub group: u32,
+    /// The group above, whose number is lower; 0 is the root.
+    pub parent: u32,
+    /// Its name; `/autogroup-1` of an autogroup.
+    pub name: &'a str,
+    /// `cpu.weight`, 1 to 10000.
+    pub weight: u32,
+    /// `cpu.idle`.
+    pub idle: bool,
+    /// `cpu.max` and `cpu.max.burst`: quota, period and burst, ns; `None` without a limit.
+    pub max: Option<[u64; 3]>,
+    /// `cpu.uclamp.min` and `cpu.uclamp.max`, 0 to 1024; `None` for 0 and 1024.
+    pub uclamp: [Option<u32>; 2],
+    /// `cpuset.cpus.effective`; `None` for all.
+    pub cpus: Option<&'a [Cpu]>,
 }
 
 /// The inputs of a decision when it begins.
@@ -269,6 +292,10 @@ pub trait Sink {
 
     /// Receives an event at `time`, ns. Times never decrease.
     fn event(&mut self, time: u64, event: &Event);
+
+    /// A control group of the run. Groups come before the tasks of the workload, those above before
+    /// those in them.
+    fn group(&mut self, _time: u64, _group: &NewGroup<'_>) {}
 
     /// A task enters the run.
     fn task(&mut self, _time: u64, _task: &NewTask<'_>) {}
@@ -299,6 +326,10 @@ impl<S: Sink> Sink for &mut S {
         (**self).event(time, event);
     }
 
+    fn group(&mut self, time: u64, group: &NewGroup<'_>) {
+        (**self).group(time, group);
+    }
+
     fn task(&mut self, time: u64, task: &NewTask<'_>) {
         (**self).task(time, task);
     }
@@ -322,6 +353,11 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     fn event(&mut self, time: u64, event: &Event) {
         self.0.event(time, event);
         self.1.event(time, event);
+    }
+
+    fn group(&mut self, time: u64, group: &NewGroup<'_>) {
+        self.0.group(time, group);
+        self.1.group(time, group);
     }
 
     fn task(&mut self, time: u64, task: &NewTask<'_>) {
@@ -349,6 +385,12 @@ impl<S: Sink> Sink for Option<S> {
     fn event(&mut self, time: u64, event: &Event) {
         if let Some(sink) = self {
             sink.event(time, event);
+        }
+    }
+
+    fn group(&mut self, time: u64, group: &NewGroup<'_>) {
+        if let Some(sink) = self {
+            sink.group(time, group);
         }
     }
 

@@ -81,6 +81,8 @@ impl<'obj> BpfVariables<'obj> {
         lost_events: AtomicU64;
         /// How many events `--max-rate` left out.
         limited_events: AtomicU64;
+        /// The number of the walk over all tasks, from 1.
+        group_walk: AtomicU32;
         /// The CPU that `describe` describes.
         ask_cpu: AtomicU32;
         /// The level of the domain that `describe` describes.

@@ -140,7 +140,8 @@ impl Overhead {
         };
         (overhead.entries, overhead.entry_ns) = of(&[&progs.on_entry, &progs.infer_waking]);
         (overhead.exits, overhead.exit_ns) = of(&[&progs.on_exit, &progs.infer_moved, &progs.infer_woken]);
-        let events = [&progs.on_waking, &progs.on_switch, &progs.on_migration, &progs.on_idle, &progs.on_frequency];
+        let mut events = vec![&progs.on_waking, &progs.on_switch, &progs.on_migration, &progs.on_idle];
+        events.extend([&progs.on_frequency, &progs.on_task_exit, &progs.on_each_task]);
         overhead.all_ns = overhead.entry_ns + overhead.exit_ns + of(&events).1;
         overhead.missed = missed.get();
         overhead

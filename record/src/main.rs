@@ -19,6 +19,7 @@ mod session;
 mod signals;
 mod stop_condition;
 mod summary;
+mod task_groups;
 mod wire;
 mod writer;
 
@@ -78,7 +79,7 @@ fn record(args: &Args) -> Result<Outcome> {
     }
     let stats = counts::enable_run_time_stats();
     let mut places = [MaybeUninit::uninit(), MaybeUninit::uninit()];
-    let (Loaded { skel, variables, links }, inferred) = load_programs(&mut places, args, &machine)?;
+    let (Loaded { skel, variables, links, each_task }, inferred) = load_programs(&mut places, args, &machine)?;
     let release = kernel.release.clone();
     let version = kernel.version.clone();
     let of_machine = move |machine: &Machine| {
@@ -108,6 +109,7 @@ fn record(args: &Args) -> Result<Outcome> {
         metadata,
         variables: &variables,
         progs,
+        each_task,
         stats,
         machine,
         started: (Instant::now(), Duration::ZERO),

@@ -17,6 +17,8 @@ use std::mem::MaybeUninit;
 pub struct Loaded<'a> {
     /// A program is detached when its link is dropped.
     pub links: Vec<Link>,
+    /// The walk over all tasks; `None` if their groups are not recorded.
+    pub each_task: Option<Link>,
     /// Their variables.
     pub variables: BpfVariables<'a>,
     /// Their skeleton, without the variables. The object is closed when it is dropped.
@@ -48,13 +50,16 @@ pub fn start<'a>(
     let (loaded, log) = capture_libbpf_log(|| open.load());
     let mut skel = loaded.map_err(|e| load_refusal(&e, &log))?;
     let variables = BpfVariables::take(&mut skel.maps.bss_data)?;
-    let (links, log) = capture_libbpf_log(|| attach(&skel, args, inferred));
-    let links = links.map_err(|e| load_refusal(&e, &log))?;
+    let (links, log) = capture_libbpf_log(|| {
+        let each_task = (!args.decisions_only).then(|| skel.progs.on_each_task.attach()).transpose()?;
+        Ok::<_, libbpf_rs::Error>((attach(&skel, args, inferred)?, each_task))
+    });
+    let (links, each_task) = links.map_err(|e| load_refusal(&e, &log))?;
     if args.verbose {
         eprintln!("the ring buffer has {} MiB, the scratch memory {} KiB", ring_bytes >> 20, (scratch * cpus) >> 10);
         eprintln!("the kernel's verifier processed at most {} instructions", verified_instructions(&skel.progs));
     }
-    Ok(Loaded { links, variables, skel })
+    Ok(Loaded { links, each_task, variables, skel })
 }
 
 /// Selects the programs to load.
@@ -66,6 +71,8 @@ fn select_programs(open: &mut OpenRecordSkel<'_>, args: &Args, inferred: bool) {
         (&mut progs.on_migration, !args.decisions_only),
         (&mut progs.on_idle, !args.decisions_only),
         (&mut progs.on_frequency, !args.decisions_only),
+        (&mut progs.on_task_exit, !args.decisions_only),
+        (&mut progs.on_each_task, !args.decisions_only),
         (&mut progs.on_entry, !inferred),
         (&mut progs.on_exit, !inferred),
         (&mut progs.infer_waking, inferred),
@@ -141,6 +148,7 @@ fn attach(skel: &RecordSkel<'_>, args: &Args, inferred: bool) -> libbpf_rs::Resu
         links.push(programs.on_migration.attach()?);
         links.push(programs.on_idle.attach()?);
         links.push(programs.on_frequency.attach()?);
+        links.push(programs.on_task_exit.attach()?);
     }
     if args.wakeup_preempt {
         links.push(programs.on_preempt_exit.attach()?);

@@ -10,6 +10,8 @@ use crate::signals::Signals;
 use crate::stop_condition::StopCondition;
 use crate::writer::{MachineChange, Message, Writer};
 use anyhow::{Context, Result};
+use libbpf_rs::{Iter, Link};
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -44,6 +46,8 @@ pub struct Session<'a, 'd> {
     pub metadata: &'a dyn Fn(&Machine) -> Vec<(&'static str, String)>,
     pub variables: &'a BpfVariables<'a>,
     pub progs: &'a RecordProgs<'a>,
+    /// The walk over all tasks, which tells their groups.
+    pub each_task: Option<Link>,
     pub stats: RunTimeStats,
     /// When counting began, and the CPU time of this process at that time.
     pub started: (Instant, Duration),
@@ -78,8 +82,9 @@ impl Session<'_, '_> {
     ) -> Result<Overhead> {
         self.started = (Instant::now(), process_time());
         self.variables.counting().store(1, Ordering::SeqCst);
+        self.walk_tasks()?;
         stop.start(&self.args.command)?;
-        let mut closed = Instant::now();
+        let (mut closed, mut walked) = (Instant::now(), Instant::now());
         loop {
             let over = stop.reached()?;
             let drained = drain.drain_some()?;
@@ -88,6 +93,10 @@ impl Session<'_, '_> {
             }
             if over {
                 break;
+            }
+            if closed.elapsed() > CLOSE_INTERVAL && walked.elapsed() > CLOSE_INTERVAL {
+                self.walk_tasks()?;
+                walked = Instant::now();
             }
             if closed.elapsed() > CLOSE_INTERVAL {
                 // A busy writer gets the counts the next time.
@@ -101,6 +110,7 @@ impl Session<'_, '_> {
                 std::thread::sleep(DRAIN_INTERVAL);
             }
         }
+        self.walk_tasks()?;
         self.variables.counting().store(0, Ordering::SeqCst);
         std::thread::sleep(PENDING_DECISIONS);
         detach();
@@ -128,6 +138,17 @@ impl Session<'_, '_> {
         if self.args.verbose {
             crate::say(&format!("the scheduling domains have changed: a new segment begins ({})\n", machine.name()));
         }
+        Ok(())
+    }
+
+    /// Records the groups of all tasks, and what the groups are now.
+    fn walk_tasks(&self) -> Result<()> {
+        let Some(link) = &self.each_task else { return Ok(()) };
+        self.variables.group_walk().fetch_add(1, Ordering::SeqCst);
+        let mut walk = Iter::new(link).context("the walk over all tasks cannot begin")?;
+        // The program writes to the ring buffer, and nothing here.
+        let mut nothing = [0; 64];
+        while walk.read(&mut nothing).context("the walk over all tasks")? > 0 {}
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use crate::kernel::Kernel;
 use crate::machine::{FIRST_DESCRIPTION, Machine};
 use crate::preempt_rows::PreemptRows;
 use crate::rows::RowBuilder;
+use crate::task_groups::GroupRows;
 use crate::wire::{Decision, Event, KIND_FREQUENCY, KIND_IDLE, KIND_MIGRATION, KIND_SWITCH, Record, Waking, c_string};
 use anyhow::{Result, anyhow};
 use std::collections::VecDeque;
@@ -53,6 +54,7 @@ impl Writer {
             rows,
             preempts: PreemptRows::default(),
             balance: BalanceRows::default(),
+            groups: GroupRows::new(),
             folder,
             number: FIRST_DESCRIPTION,
             pending: VecDeque::new(),
@@ -80,6 +82,7 @@ struct Writing {
     rows: RowBuilder,
     preempts: PreemptRows,
     balance: BalanceRows,
+    groups: GroupRows,
     folder: RecordingWriter,
     /// The number of the description that rows refer to now.
     number: u32,
@@ -118,6 +121,8 @@ impl Writing {
                 Some(Record::Decision(..)) => self.changed += 1,
                 Some(Record::Event(event)) => write_event(&mut self.folder, &event)?,
                 Some(Record::Waking(waking)) => write_waking(&mut self.folder, &waking)?,
+                Some(Record::TaskGroup(group)) => self.groups.read(&group),
+                Some(Record::GroupMember(member)) => self.groups.member(&mut self.folder, &member)?,
                 Some(Record::Preempt(preempt, waiting)) => {
                     self.preempts.write(&mut self.folder, self.rows.kernel(), &preempt, waiting)?;
                 }

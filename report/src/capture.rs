@@ -6,9 +6,9 @@ use crate::numbers::{count, fixed, thousands};
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use wakelab_input::{duration_text, printable};
+use wakelab_input::{cpulist_text, duration_text, printable};
 use wakelab_study::capture::{
-    Captured, CapturedGroup, Fidelity, FidelityRow, Likeness, Losses, PredictedRow, Prediction,
+    Captured, CapturedGroup, CapturedTaskGroup, Fidelity, FidelityRow, Likeness, Losses, PredictedRow, Prediction,
 };
 use wakelab_study::compare::Comparison;
 use wakelab_study::verdict::{Certainty, Verdict};
@@ -42,6 +42,13 @@ pub fn text(captured: &Captured) -> String {
     if let Some(more) = captured.groups.len().checked_sub(MOST_GROUPS).filter(|&more| more > 0) {
         let _ = writeln!(text, "and {}", count(more as u64, "smaller group"));
     }
+    if !captured.task_groups.is_empty() {
+        text.push('\n');
+        text += &table_text(&task_groups(captured));
+        if let Some(more) = captured.task_groups.len().checked_sub(MOST_GROUPS).filter(|&more| more > 0) {
+            let _ = writeln!(text, "and {}", count(more as u64, "more control group"));
+        }
+    }
     let mut losses = losses(&captured.losses);
     losses.extend(captured.repeated_ns.map(|ns| {
         format!("the first {} alone are done again and again: more steps do not fit in a workload", duration_text(ns))
@@ -51,6 +58,22 @@ pub fn text(captured: &Captured) -> String {
     }
     losses.iter().for_each(|loss| _ = writeln!(text, "{loss}"));
     text
+}
+
+/// The control groups.
+fn task_groups(captured: &Captured) -> comfy_table::Table {
+    let mut groups = table(&["control group", "weight", "max", "CPUs", "tasks"], 1);
+    for CapturedTaskGroup { name, group, nr_tasks } in captured.task_groups.iter().take(MOST_GROUPS) {
+        let max = group.max.map(|max| format!("{} {}", duration_text(max.quota_ns), duration_text(max.period_ns)));
+        groups.add_row([
+            printable(name).into_owned(),
+            if group.idle { "idle".to_owned() } else { group.weight.to_string() },
+            max.unwrap_or_default(),
+            group.cpus.as_deref().map(cpulist_text).unwrap_or_default(),
+            thousands(*nr_tasks as u64),
+        ]);
+    }
+    groups
 }
 
 fn names(group: &CapturedGroup) -> String {
@@ -64,7 +87,9 @@ fn names(group: &CapturedGroup) -> String {
 
 fn does(group: &CapturedGroup) -> &'static str {
     match group {
+        CapturedGroup { cycles: true, once: true, .. } => "a round for ever, once at any load",
         CapturedGroup { cycles: true, .. } => "a round for ever",
+        CapturedGroup { once: true, .. } => "the window again and again, once at any load",
         CapturedGroup { kernel: true, .. } => "the window again and again, background",
         _ => "the window again and again",
     }
@@ -241,6 +266,19 @@ pub fn json(captured: &Captured) -> Value {
             "instances": group.instances,
             "cycles": group.cycles,
             "kernel": group.kernel,
+            "once": group.once,
+        })).collect::<Vec<_>>(),
+        "control_groups": captured.task_groups.iter().map(|CapturedTaskGroup { name, group, nr_tasks }| json!({
+            "name": name,
+            "weight": group.weight,
+            "idle": group.idle,
+            "quota_ns": group.max.map(|max| max.quota_ns),
+            "period_ns": group.max.map(|max| max.period_ns),
+            "burst_ns": group.max.map(|max| max.burst_ns),
+            "uclamp_min": group.uclamp[0],
+            "uclamp_max": group.uclamp[1],
+            "cpus": group.cpus,
+            "nr_tasks": nr_tasks,
         })).collect::<Vec<_>>(),
         "losses": {
             "unseen_wakeups": unseen_wakeups,

@@ -235,6 +235,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
                 nice: entity.nice,
                 idle_policy: entity.is_idle(),
                 affinity: &self.sys.model.masks[task.mask as usize],
+                group: entity.group,
             };
             self.sink.task(self.sys.now, &new);
         }

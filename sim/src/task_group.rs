@@ -5,7 +5,7 @@ use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::system::{BOOT_NS, System};
 use crate::task::{State, Task};
-use wakelab_events::sim::Sink;
+use wakelab_events::sim::{NewGroup, Sink};
 use wakelab_kernel::{Preset, ThrottleForm};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::util_est::{util_est_dequeue, util_est_update};
@@ -61,6 +61,20 @@ pub fn check(kernel: &Preset, workload: &Workload, softirq_util: bool) -> Result
     Ok(())
 }
 
+/// A group as a sink is told of it.
+fn new_group(number: u32, group: &Group) -> NewGroup<'_> {
+    NewGroup {
+        group: number,
+        parent: group.parent,
+        name: &group.name,
+        weight: group.weight,
+        idle: group.idle,
+        max: group.max.map(|max| [max.quota, max.period, max.burst]),
+        uclamp: [group.uclamp_min, group.uclamp_max],
+        cpus: group.cpus.as_deref(),
+    }
+}
+
 impl<S: Sink> Sim<'_, '_, S> {
     /// Gives each CPU a run queue for each group.
     pub fn add_task_groups(&mut self) {
@@ -95,6 +109,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             shared.push(TgShared { bandwidth, ..TgShared::default() });
         }
         self.sys.task_groups = Some(Box::new(TaskGroups { shared, timers: Vec::new() }));
+        if S::INPUTS {
+            (1..).zip(given).for_each(|(number, group)| self.sink.group(self.sys.now, &new_group(number, group)));
+        }
     }
 
     /// Sets the timers of groups' bandwidth that were started.

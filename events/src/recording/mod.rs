@@ -7,6 +7,7 @@
 mod schema;
 mod writer;
 
+pub use crate::task_groups::{GroupMemberRow, GroupMembers, TaskGroupRow, TaskGroups};
 pub use schema::{
     Balance, BalanceRow, Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow,
     IdleStates, MigrationRow, Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
@@ -17,10 +18,10 @@ use crate::table::{ColumnInfo, Table};
 
 /// The version of the schema of recordings. Its first number grows if something changes its meaning or goes, the second
 /// if something is added.
-pub const SCHEMA_VERSION: &str = "1.8";
+pub const SCHEMA_VERSION: &str = "1.9";
 
 /// All tables of a recording with their columns, in the order of docs/formats.md.
-pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 9] {
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 11] {
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)
     }
@@ -33,6 +34,8 @@ pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 9] {
         of::<Wakings>(),
         of::<WakeupPreempts>(),
         of::<Balance>(),
+        of::<TaskGroups>(),
+        of::<GroupMembers>(),
         of::<Counts>(),
     ]
 }

@@ -10,6 +10,7 @@ use crate::error::WriteError;
 use crate::folder::Folder;
 use crate::table::Table;
 use crate::table::writer::TableFile;
+use crate::task_groups::{GroupMemberRow, GroupMembers, TaskGroupRow, TaskGroups};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ pub struct RecordingWriter {
     wakings: Segments<Wakings>,
     preempts: Segments<WakeupPreempts>,
     balance: Segments<Balance>,
+    task_groups: Segments<TaskGroups>,
+    group_members: Segments<GroupMembers>,
 }
 
 impl RecordingWriter {
@@ -66,6 +69,8 @@ impl RecordingWriter {
             wakings: Segments::default(),
             preempts: Segments::default(),
             balance: Segments::default(),
+            task_groups: Segments::default(),
+            group_members: Segments::default(),
         })
     }
 
@@ -141,6 +146,22 @@ impl RecordingWriter {
         self.balance.push(&self.folder, &self.metadata, row)
     }
 
+    /// Adds a control group, or what it is now.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written.
+    pub fn task_group(&mut self, row: TaskGroupRow<'_>) -> Result<(), WriteError> {
+        self.task_groups.push(&self.folder, &self.metadata, row)
+    }
+
+    /// Adds the group that a task is in.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written.
+    pub fn group_member(&mut self, row: GroupMemberRow<'_>) -> Result<(), WriteError> {
+        self.group_members.push(&self.folder, &self.metadata, row)
+    }
+
     /// Closes all open segments. The rows so far are then safe; the next rows begin new segments.
     ///
     /// # Errors
@@ -154,7 +175,9 @@ impl RecordingWriter {
         self.frequencies.close(metadata)?;
         self.wakings.close(metadata)?;
         self.preempts.close(metadata)?;
-        self.balance.close(metadata)
+        self.balance.close(metadata)?;
+        self.task_groups.close(metadata)?;
+        self.group_members.close(metadata)
     }
 
     /// Closes all open segments with this metadata, too, which was not known when they were begun.

@@ -144,7 +144,10 @@ impl EventFolder {
         for (task, name) in names {
             let (parent, workload) = (None, true);
             let affinity = &affinity;
-            recorder.task(0, &NewTask { task, name: &name, parent, workload, nice: 0, idle_policy: false, affinity });
+            recorder.task(
+                0,
+                &NewTask { task, name: &name, parent, workload, nice: 0, idle_policy: false, affinity, group: 0 },
+            );
         }
         // By a change in between a reader knows that the state was not stable during the decision.
         let change = |at| (at, Event::Available { cpu: 0, available: false, sched_idle: false }, None);

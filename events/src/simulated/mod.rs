@@ -16,6 +16,7 @@ pub use folder::{EventFolder, RunInfo, folder_part};
 pub use recorder::Recorder;
 
 use crate::table::{ColumnInfo, Table};
+use crate::task_groups::{GroupMembers, TaskGroups};
 use schema::{
     Available, Balance, Enqueues, Frequencies, Hints, Idle, IdleStates, Migrations, Power, Switches, Tasks,
     Transactions,
@@ -24,10 +25,10 @@ use wakeups::Wakeups;
 
 /// The version of the schema (`wakelab.schema_version` of every file). docs/formats.md describes which changes increase
 /// which number.
-pub const SCHEMA_VERSION: &str = "1.4";
+pub const SCHEMA_VERSION: &str = "1.5";
 
 /// All tables with their columns, in the order of docs/formats.md.
-pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 13] {
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 15] {
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)
     }
@@ -45,6 +46,8 @@ pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 13] {
         of::<Hints>(),
         of::<Transactions>(),
         of::<Tasks>(),
+        of::<TaskGroups>(),
+        of::<GroupMembers>(),
     ]
 }
 

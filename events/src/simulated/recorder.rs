@@ -8,8 +8,9 @@ use super::schema::*;
 use super::wakeups::{Wakeups, Woken};
 use crate::error::WriteError;
 use crate::folder::Folder;
-use crate::sim::{Event, Inputs, NewTask, Queued, Sink};
+use crate::sim::{Event, Inputs, NewGroup, NewTask, Queued, Sink};
 use crate::table::writer::TableFile;
+use crate::task_groups::{GroupMemberRow, GroupMembers, TaskGroupRow, TaskGroups};
 use std::sync::Arc;
 use tempfile::TempDir;
 use wakelab_sched::cpumask::Cpu;
@@ -30,6 +31,8 @@ pub struct Recorder<'f> {
     hints: TableFile<Hints>,
     transactions: TableFile<Transactions>,
     tasks: TableFile<Tasks>,
+    /// Only runs with control groups have these tables.
+    groups: Option<(TableFile<TaskGroups>, TableFile<GroupMembers>)>,
     /// By waking CPU: the inputs of its pending wake-up.
     pending_wakeups: Vec<DecisionInputs>,
     /// The inputs of a fork or exec. It is decided at one moment, which may be during a wake-up of the same CPU.
@@ -37,6 +40,8 @@ pub struct Recorder<'f> {
     /// The lowest CPU of each LLC.
     llcs: Vec<Cpu>,
     error: Option<WriteError>,
+    /// What a file is begun with.
+    new_files: (Arc<Folder>, Vec<(&'static str, String)>),
     // The files above are closed before their folder is removed.
     temporary: TempDir,
     parts: [String; 5],
@@ -46,25 +51,28 @@ pub struct Recorder<'f> {
 impl<'f> Recorder<'f> {
     pub(super) fn new(folder: &'f EventFolder, run: &RunInfo<'_>) -> Result<Self, WriteError> {
         let temporary = folder.temporary()?;
-        let (at, metadata) = (&Arc::new(Folder::open(temporary.path())?), run.metadata());
+        let new_files = (Arc::new(Folder::open(temporary.path())?), run.metadata());
+        let (at, metadata) = (&new_files.0, &new_files.1);
         Ok(Recorder {
-            wakeups: TableFile::new(at, &metadata)?,
-            enqueues: TableFile::new(at, &metadata)?,
-            switches: TableFile::new(at, &metadata)?,
-            migrations: TableFile::new(at, &metadata)?,
-            balance: TableFile::new(at, &metadata)?,
-            idle: TableFile::new(at, &metadata)?,
-            idle_states: TableFile::new(at, &metadata)?,
-            frequencies: TableFile::new(at, &metadata)?,
-            power: TableFile::new(at, &metadata)?,
-            available: TableFile::new(at, &metadata)?,
-            hints: TableFile::new(at, &metadata)?,
-            transactions: TableFile::new(at, &metadata)?,
-            tasks: TableFile::new(at, &metadata)?,
+            wakeups: TableFile::new(at, metadata)?,
+            enqueues: TableFile::new(at, metadata)?,
+            switches: TableFile::new(at, metadata)?,
+            migrations: TableFile::new(at, metadata)?,
+            balance: TableFile::new(at, metadata)?,
+            idle: TableFile::new(at, metadata)?,
+            idle_states: TableFile::new(at, metadata)?,
+            frequencies: TableFile::new(at, metadata)?,
+            power: TableFile::new(at, metadata)?,
+            available: TableFile::new(at, metadata)?,
+            hints: TableFile::new(at, metadata)?,
+            transactions: TableFile::new(at, metadata)?,
+            tasks: TableFile::new(at, metadata)?,
+            groups: None,
             placement: DecisionInputs::default(),
             pending_wakeups: vec![DecisionInputs::default(); run.topology.cpus.len()],
             llcs: Vec::new(),
             error: None,
+            new_files,
             temporary,
             parts: run.folders(),
             folder,
@@ -92,6 +100,10 @@ impl<'f> Recorder<'f> {
         self.hints.finish()?;
         self.transactions.finish()?;
         self.tasks.finish()?;
+        if let Some((groups, members)) = self.groups {
+            groups.finish()?;
+            members.finish()?;
+        }
         self.folder.keep(self.temporary, &self.parts)
     }
 
@@ -113,6 +125,36 @@ impl<'f> Recorder<'f> {
         if let Err(error) = written {
             self.error.get_or_insert(error);
         }
+    }
+
+    fn write_group(&mut self, t_ns: i64, group: &NewGroup<'_>) -> Result<(), WriteError> {
+        let files = match &mut self.groups {
+            Some(files) => files,
+            none => {
+                let (folder, metadata) = &self.new_files;
+                none.insert((TableFile::new(folder, metadata)?, TableFile::new(folder, metadata)?))
+            }
+        };
+        let ns = |at: usize| group.max.map(|max| max[at] as i64);
+        let cpus = group.cpus.map(|cpus| {
+            let mut words = vec![0u64; cpus.last().map_or(0, |&last| last as usize / 64 + 1)];
+            cpus.iter().for_each(|&cpu| words[cpu as usize / 64] |= 1 << (cpu % 64));
+            words
+        });
+        files.0.push(TaskGroupRow {
+            t_ns,
+            group: group.group.into(),
+            parent: group.parent.into(),
+            path: group.name,
+            weight: group.weight as i32,
+            idle: group.idle,
+            quota_ns: ns(0),
+            period_ns: ns(1),
+            burst_ns: ns(2),
+            uclamp_min: group.uclamp[0].map(|value| value as i32),
+            uclamp_max: group.uclamp[1].map(|value| value as i32),
+            cpus: cpus.as_deref(),
+        })
     }
 
     #[inline]
@@ -230,7 +272,17 @@ impl Sink for Recorder<'_> {
         self.keep_error(written);
     }
 
+    fn group(&mut self, time: u64, group: &NewGroup<'_>) {
+        let written = self.write_group(time as i64, group);
+        self.keep_error(written);
+    }
+
     fn task(&mut self, time: u64, task: &NewTask<'_>) {
+        if let Some((_, members)) = &mut self.groups {
+            let (t_ns, pid) = (time as i64, task.task as i32);
+            let written = members.push(GroupMemberRow { t_ns, pid, group: task.group.into() });
+            self.keep_error(written);
+        }
         let written = self.tasks.push(TaskRow {
             t_ns: time as i64,
             what: Life::Begins,

@@ -14,6 +14,7 @@ mod recorder_counts;
 pub(crate) mod run;
 mod source;
 mod switches;
+mod task_groups;
 mod wakeups;
 
 pub use balance_passes::{BalancePass, BalancePasses, CpuLoad, Found, LlcLoad, SchedCachePass};
@@ -28,4 +29,5 @@ pub use recorder_counts::RecorderCounts;
 pub use run::{RunDescription, TaskNames};
 pub use source::{Source, Tables, WAKEUPS};
 pub use switches::{Migration, Migrations, Switch, Switches};
+pub use task_groups::{CpuMax, ROOT_GROUP, TaskGroup, TaskGroups};
 pub use wakeups::{Wake, Wakes};

@@ -39,6 +39,10 @@ pub struct Tables {
     pub idle: Vec<PathBuf>,
     /// Frequencies.
     pub frequencies: Vec<PathBuf>,
+    /// Control groups.
+    pub task_groups: Vec<PathBuf>,
+    /// The groups that tasks are in.
+    pub group_members: Vec<PathBuf>,
     /// Whether this is one file that was given without its folder, so that counts of the whole folder do not apply.
     pub single_file: bool,
 }
@@ -150,6 +154,8 @@ impl Tables {
             "migrations" => &mut self.migrations,
             "idle" => &mut self.idle,
             "frequencies" => &mut self.frequencies,
+            "task_groups" => &mut self.task_groups,
+            "group_members" => &mut self.group_members,
             _ => return false,
         };
         files.push(path.to_owned());
@@ -160,7 +166,10 @@ impl Tables {
     /// 99,999.
     fn in_order(&mut self) {
         let Tables { decisions, wakings, preempts, balance, switches, migrations, idle, frequencies, .. } = self;
-        for files in [decisions, wakings, preempts, balance, switches, migrations, idle, frequencies] {
+        let groups = [&mut self.task_groups, &mut self.group_members];
+        for files in
+            [decisions, wakings, preempts, balance, switches, migrations, idle, frequencies].into_iter().chain(groups)
+        {
             files.sort_by_cached_key(|path| (segment_number(path), path.clone()));
         }
     }
@@ -249,8 +258,9 @@ impl Tables {
     /// Faults that the files of a folder have only together: a segment is missing, or two files are of different
     /// recordings. Files that cannot be read are ignored here.
     pub fn faults(&self) -> Vec<ReadError> {
-        let tables = [&self.decisions, &self.wakings, &self.preempts, &self.balance, &self.switches, &self.migrations];
-        let mut faults: Vec<ReadError> = tables.into_iter().filter_map(|files| missing_segment(files)).collect();
+        let mut tables = vec![&self.decisions, &self.wakings, &self.preempts, &self.balance, &self.switches];
+        tables.extend([&self.migrations, &self.task_groups, &self.group_members]);
+        let mut faults: Vec<ReadError> = tables.iter().filter_map(|files| missing_segment(files)).collect();
         let mut first: Option<(&Path, [Option<String>; COMMON_KEYS.len()])> = None;
         for path in tables.into_iter().flatten() {
             let Some(values) = common_values(path) else { continue };

@@ -92,7 +92,7 @@ fn files_of_other_programs_and_of_older_versions_have_no_checksum() {
 
     // The version before the first with checksums.
     let mut old = bytes.clone();
-    let version = b"wakelab.schema_version\x18\x031.8";
+    let version = b"wakelab.schema_version\x18\x031.9";
     let at = old.windows(version.len()).rposition(|window| window == version).expect("a version");
     old[at + version.len() - 1] = b'3';
     let key = old.windows(16).rposition(|window| window == b"wakelab.checksum").expect("a checksum");

@@ -5,7 +5,7 @@ use crate::support::run::{run_info, topology};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::{self, File};
 use std::path::Path;
-use wakelab_events::sim::{Event, Sink};
+use wakelab_events::sim::{Event, NewGroup, Sink};
 use wakelab_events::simulated::{EventFolder, SCHEMA_VERSION, tables};
 
 /// The folder of the run.
@@ -35,6 +35,10 @@ fn every_file_has_the_metadata_of_its_run() {
     let folder = EventFolder::new(temporary.path()).expect("an empty folder");
     let mut recorder = folder.record(&run_info(&topology)).expect("files");
     recorder.event(7, &Event::Enqueue { cpu: 1, task: 2 });
+    let none = [None; 2];
+    let group =
+        NewGroup { group: 1, parent: 0, name: "a", weight: 100, idle: false, max: None, uclamp: none, cpus: None };
+    recorder.group(0, &group);
     recorder.finish().expect("it is written");
     let run = temporary.path().join(RUN);
     let mut expected: Vec<String> = tables().iter().map(|(name, _)| format!("{name}.parquet")).collect();
@@ -44,7 +48,7 @@ fn every_file_has_the_metadata_of_its_run() {
         let file = File::open(run.join(format!("{table}.parquet"))).expect("a file");
         let reader = SerializedFileReader::new(file).expect("Parquet");
         let data = reader.metadata().file_metadata();
-        assert_eq!(data.num_rows(), i64::from(table == "enqueues"), "{table}");
+        assert_eq!(data.num_rows(), i64::from(matches!(table, "enqueues" | "task_groups")), "{table}");
         let fields = data.schema_descr().root_schema().get_fields();
         let got: Vec<&str> = fields.iter().map(|field| field.name()).collect();
         assert_eq!(got, columns.iter().map(|column| column.name).collect::<Vec<_>>());

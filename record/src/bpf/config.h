@@ -139,6 +139,17 @@ struct {
 	__uint(max_entries, 1 << 24);
 } ring SEC(".maps");
 
+/* Task groups are described once in each walk over all tasks: the number of the walk, from 1. */
+volatile u32 group_walk = 0;
+/* By group: the walk in which it was described last. Groups that find no room are described with each task. */
+#define MAX_DESCRIBED 8192
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_DESCRIBED);
+	__type(key, u64);
+	__type(value, u32);
+} described SEC(".maps");
+
 static __always_inline struct tally *tally(u32 cpu)
 {
 	return &tallies[cpu & (MAX_CPUS - 1)];

@@ -28,6 +28,7 @@ typedef _Bool bool;
 #define false 0
 
 enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
@@ -156,6 +157,7 @@ struct cfs_rq___old {
 
 struct kernfs_node {
 	u64 id;
+	const char *name;
 };
 
 struct cgroup;
@@ -168,6 +170,33 @@ struct cgroup_subsys_state {
 struct cgroup {
 	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
+};
+
+struct autogroup {
+	unsigned long id;
+};
+
+/* `burst` since 5.14. */
+struct cfs_bandwidth {
+	s64 period;
+	u64 quota;
+	u64 burst;
+};
+
+/* Bit fields of one word. */
+struct uclamp_se {
+	unsigned int bits;
+};
+
+/* With FAIR_GROUP_SCHED `shares`, `idle` since 5.15; with CFS_BANDWIDTH, SCHED_AUTOGROUP, UCLAMP_TASK_GROUP the rest. */
+struct task_group {
+	struct cgroup_subsys_state css;
+	int idle;
+	unsigned long shares;
+	struct task_group *parent;
+	struct autogroup *autogroup;
+	struct cfs_bandwidth cfs_bandwidth;
+	struct uclamp_se uclamp_req[2];
 };
 
 struct css_set {
@@ -191,6 +220,7 @@ struct task_struct {
 	int numa_preferred_nid;
 	struct sched_entity se;
 	struct css_set *cgroups;
+	struct task_group *sched_task_group;
 };
 
 /* `int` up to 6.18, a byte since. */

@@ -220,5 +220,6 @@ int on_exit(u64 *ctx)
 
 #include "tracepoints.h"
 #include "events.h"
+#include "task_groups.h"
 #include "preempt.h"
 #include "balance.h"

@@ -14,6 +14,8 @@ enum kind {
 	KIND_WAKING,
 	KIND_PREEMPT,
 	KIND_BALANCE,
+	KIND_TASK_GROUP,
+	KIND_GROUP_MEMBER,
 };
 
 /* The state of a CPU when the decision began; `idle_exit` is of its end. */
@@ -247,6 +249,43 @@ struct balance {
 	u64 span[MAX_CPUS / 64]; /* of the domain */
 	u64 env_cpus[MAX_CPUS / 64]; /* those that the pass may take from, and to */
 	struct balance_group groups[MAX_GROUPS];
+};
+
+/* Numbers of autogroups, which are counted apart from cgroups, have this bit. */
+#define AUTOGROUP (1ULL << 62)
+/* Longer names of cgroups are cut. */
+#define MAX_GROUP_NAME 192
+
+/* Fields that this kernel has. */
+enum task_group_has {
+	GROUP_BANDWIDTH = 1,
+	GROUP_UCLAMP = 2,
+};
+
+/* A task group. */
+struct task_group_record {
+	u32 kind;
+	u32 has;
+	u64 t_ns;
+	u64 id; /* the inode number of the cgroup, or AUTOGROUP and the number of the autogroup */
+	u64 parent; /* 0: the root */
+	u64 shares; /* 1024 << 10: that of a task of nice 0 */
+	u64 quota; /* ns; RUNTIME_INF, all bits: no limit */
+	u64 period; /* ns */
+	u64 burst; /* ns */
+	u32 idle;
+	u32 uclamp_min;
+	u32 uclamp_max;
+	u32 pad;
+	char name[MAX_GROUP_NAME]; /* of the cgroup, without those above */
+};
+
+/* The group that a task is in. */
+struct group_member {
+	u32 kind;
+	s32 pid;
+	u64 t_ns;
+	u64 group;
 };
 
 /* A scheduling domain and one of its groups, as `describe` reads them. */

@@ -29,6 +29,8 @@ pub(super) struct Group {
     pub(super) instances: u32,
     /// Whether it is of kernel threads alone.
     pub(super) kernel: bool,
+    /// Whether it is there once, whatever the load is.
+    pub(super) once: bool,
     /// The tasks that read the mailbox of another, as they do for whoever of them comes.
     pub(super) shared: Shared,
     /// How many messages that woke nobody were taken for granted.
@@ -40,9 +42,14 @@ pub(super) type Shared = BTreeMap<TaskNr, TaskNr>;
 
 impl Group {
     /// A group whose tasks do their rounds for ever, each with a mailbox of its own.
-    fn of(lines: &Timelines, programs: Programs) -> Self {
+    pub(super) fn of(lines: &Timelines, programs: Programs) -> Self {
         let kernel = programs.keys().all(|&task| lines.tasks[task as usize].attributes.kernel_thread);
-        Group { programs, cycles: true, instances: 1, kernel, shared: Shared::new(), implied: 0 }
+        Group { programs, cycles: true, instances: 1, kernel, once: false, shared: Shared::new(), implied: 0 }
+    }
+
+    /// Whether each instance has its own tasks of it.
+    pub(super) fn per_instance(&self) -> bool {
+        !self.kernel && !self.once
     }
 
     /// The task whose mailbox this one reads.
@@ -238,7 +245,7 @@ fn cut<'a>(lines: &Timelines, tasks: impl Iterator<Item = &'a TaskNr>, most_step
 
 /// What makes two groups alike: the steps of all tasks in cycles, with how they are scheduled, where tasks go by their
 /// number in the group.
-type Likeness = Vec<(String, i8, u8, Option<Vec<u32>>, Vec<CapturedOp>)>;
+type Likeness = Vec<(String, i8, u8, Option<Vec<u32>>, u64, Vec<CapturedOp>)>;
 
 fn likeness(lines: &Timelines, group: &Group) -> Likeness {
     let own: FxHashMap<TaskNr, TaskNr> = group.programs.keys().copied().zip(0..).collect();
@@ -250,24 +257,49 @@ fn likeness(lines: &Timelines, group: &Group) -> Likeness {
         let line = &lines.tasks[task as usize];
         let shapes = program.for_ever.iter().map(local).collect();
         let of = &line.attributes;
-        (family(&line.comm).to_owned(), of.nice, of.policy, of.affinity.clone(), shapes)
+        (family(&line.comm).to_owned(), of.nice, of.policy, of.affinity.clone(), line.task_group, shapes)
     };
     group.programs.iter().map(task).collect()
 }
 
 /// Groups that are alike as instances of one, whose amounts of work are those of all.
+///
+/// Tasks of other control groups are no instances of it. Where those of several control groups are as many, an instance
+/// has tasks in each of them; all others are there once.
 fn merged(lines: &Timelines, groups: Vec<Group>) -> Vec<Group> {
     let (kernel, user): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(|group| group.kernel);
+    let mut found: BTreeMap<Vec<u64>, Vec<&Group>> = BTreeMap::new();
+    for group in &user {
+        found.entry(task_groups(lines, group)).or_default().push(group);
+    }
+    let found: Vec<_> = found.into_values().map(|groups| (instances(lines, &groups), groups)).collect();
+    let Some(most) = found.iter().filter_map(|(one, _)| Some(one.as_ref()?.instances)).max() else {
+        return user.into_iter().chain(kernel).collect();
+    };
+    let chosen = found.into_iter().flat_map(|(one, groups)| match one {
+        Some(one) if one.instances == most => vec![one],
+        _ => groups.into_iter().map(|group| Group { once: true, ..group.clone() }).collect(),
+    });
+    chosen.chain(kernel).collect()
+}
+
+/// The control groups of a group's tasks, ascending.
+fn task_groups(lines: &Timelines, group: &Group) -> Vec<u64> {
+    let mut found: Vec<u64> = group.programs.keys().map(|&task| lines.tasks[task as usize].task_group).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// One group for all of these. Returns `None` unless most of them are alike.
+fn instances(lines: &Timelines, user: &[&Group]) -> Option<Group> {
     let mut kinds: BTreeMap<Likeness, Vec<usize>> = BTreeMap::new();
     for (number, group) in user.iter().enumerate().filter(|(_, group)| group.cycles) {
         kinds.entry(likeness(lines, group)).or_default().push(number);
     }
     let most = kinds.values().max_by_key(|numbers| numbers.len());
-    let Some(alike) = most.filter(|alike| alike.len() > 1 && alike.len() as f64 >= LEAST_ALIKE * user.len() as f64)
-    else {
-        return user.into_iter().chain(kernel).collect();
-    };
-    let first = &user[alike[0]];
+    let alike = most.filter(|alike| alike.len() > 1 && alike.len() as f64 >= LEAST_ALIKE * user.len() as f64)?;
+    let first = user[alike[0]];
     let programs = first.programs.iter().enumerate().map(|(at, (&task, program))| {
         let all: Vec<&[CapturedOp]> = alike
             .iter()
@@ -276,6 +308,5 @@ fn merged(lines: &Timelines, groups: Vec<Group>) -> Vec<Group> {
             .collect();
         (task, CapturedProgram { first: program.first.clone(), for_ever: pooled(&all) })
     });
-    let one = Group { programs: programs.collect(), instances: user.len() as u32, ..first.clone() };
-    std::iter::once(one).chain(kernel).collect()
+    Some(Group { programs: programs.collect(), instances: user.len() as u32, ..first.clone() })
 }

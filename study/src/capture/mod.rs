@@ -15,6 +15,7 @@ mod program;
 mod rt_app;
 mod speed;
 mod streams;
+mod task_groups;
 mod timeline;
 mod whatif;
 mod write;
@@ -31,8 +32,8 @@ use groups::Group;
 use timeline::{Follower, Timelines};
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
-    CpuValue, CpuValues, RunDescription, Source, Switch, Switches, TaskLife, TaskLives, TaskMoment, TaskMoments,
-    WakeCause, WakeCauses,
+    CpuValue, CpuValues, RunDescription, Source, Switch, Switches, TaskGroup, TaskGroups, TaskLife, TaskLives,
+    TaskMoment, TaskMoments, WakeCause, WakeCauses,
 };
 use wakelab_input::duration_text;
 use wakelab_machine::Machine;
@@ -71,6 +72,19 @@ pub struct CapturedGroup {
     pub cycles: bool,
     /// Whether it is of kernel threads alone.
     pub kernel: bool,
+    /// Whether it is there once, whatever the load is: it is in other control groups than the instances.
+    pub once: bool,
+}
+
+/// A control group of a captured workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturedTaskGroup {
+    /// Its name in the workload: its path.
+    pub name: String,
+    /// What it was when it was read last.
+    pub group: TaskGroup,
+    /// The number of its captured tasks, without those of groups in it.
+    pub nr_tasks: usize,
 }
 
 /// A captured workload.
@@ -85,6 +99,8 @@ pub struct Captured {
     pub load: u32,
     /// The groups, those with the most tasks first.
     pub groups: Vec<CapturedGroup>,
+    /// The control groups of its tasks, those above before those in them; none if all are in the root.
+    pub task_groups: Vec<CapturedTaskGroup>,
     /// The window, ns: its start in the source's time, and its length.
     pub window_ns: (u64, u64),
     /// Whether all of the window is there, or it was cut because there were too many steps.
@@ -131,6 +147,8 @@ pub fn capture(
 ) -> Result<Captured, CaptureError> {
     let about = about(source)?;
     let mut lines = follow(source, &about, options, progress)?;
+    let control = TaskGroups::of(source, lines.to_ns)?;
+    task_groups::assign(&mut lines, &control);
     causes::settle(&mut lines);
     causes::add_replies(&mut lines);
     let marks = lines.transactions == 0;
@@ -142,13 +160,15 @@ pub fn capture(
         let what = "no task of a user runs in the window";
         return Err(nothing(source, what, "choose another window with --from and --window"));
     }
+    let control = task_groups::captured(&lines, &groups, &control);
     let nr_cpus = lines.busy_ns.len().max(1) as f64;
     let length = lines.to_ns - lines.from_ns;
     Ok(Captured {
-        toml: write::to_toml(&lines, &groups, &head(source, &about, options, &lines)),
+        toml: write::to_toml(&lines, &groups, &control, &head(source, &about, options, &lines)),
         rt_app: if options.exact { None } else { rt_app::to_json(&lines, &groups) },
         load: groups.iter().map(|group| group.instances).max().unwrap_or(1),
         groups: summary(&lines, &groups),
+        task_groups: control.captured,
         window_ns: (lines.from_ns, length),
         complete: lines.complete,
         repeated_ns: (repeated_to < lines.to_ns && groups.iter().any(|group| !group.cycles))
@@ -305,6 +325,7 @@ fn summary(lines: &Timelines, groups: &[Group]) -> Vec<CapturedGroup> {
             instances: group.instances,
             cycles: group.cycles,
             kernel: group.kernel,
+            once: group.once,
         }
     };
     let mut all: Vec<CapturedGroup> = groups.iter().map(group).collect();
@@ -406,7 +427,8 @@ mod tests {
                 if groups.iter().all(|group| group.kernel) {
                     continue;
                 }
-                let toml = write::to_toml(&lines, &groups, &[]);
+                let control = task_groups::captured(&lines, &groups, &TaskGroups::default());
+                let toml = write::to_toml(&lines, &groups, &control, &[]);
                 if let Err(error) = from_toml(&toml, Path::new("captured.toml"), 1) {
                     panic!("seed {seed}, exact {exact}: {error}\n{toml}");
                 }

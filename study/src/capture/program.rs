@@ -81,7 +81,7 @@ pub(super) enum Repeats {
 }
 
 /// What a task does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct CapturedProgram {
     /// Done once, first.
     pub(super) first: Vec<CapturedOp>,

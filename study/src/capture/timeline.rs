@@ -62,6 +62,8 @@ pub(super) struct Timeline {
     pub(super) pid: i64,
     pub(super) comm: String,
     pub(super) attributes: TaskAttributes,
+    /// Its control group.
+    pub(super) task_group: u64,
     /// Noise of the simulator, which makes it again.
     pub(super) noise: bool,
     /// When it began, ns, if that is in the window; and who forked it.

@@ -2,6 +2,7 @@
 
 use super::groups::Group;
 use super::program::{Amount, CapturedOp, CapturedProgram, without_idle_steps};
+use super::task_groups::Control;
 use super::timeline::{TaskNr, Timelines, family};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -16,9 +17,9 @@ const MAILBOX: u32 = 1_000_000;
 const RAMP: &str = "60ms";
 
 /// The file's text, with the lines of `about` as its first comment.
-pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> String {
+pub(super) fn to_toml(lines: &Timelines, groups: &[Group], control: &Control, about: &[String]) -> String {
     let names = names(lines, groups);
-    let mut file = File { lines, names, distributions: Vec::new(), named: FxHashMap::default(), group: 0 };
+    let mut file = File { lines, control, names, distributions: Vec::new(), named: FxHashMap::default(), group: 0 };
     let mut text = String::new();
     about.iter().for_each(|line| _ = writeln!(text, "# {line}"));
     let unit = if lines.transactions > 0 { "trans/s" } else { "rounds/s" };
@@ -32,11 +33,12 @@ pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> 
     if groups.iter().any(|group| group.instances > 1) {
         let _ = writeln!(text, "ramp = \"{RAMP}\"");
     }
+    text += &control.to_toml();
     let mut programs = String::new();
     let mut tasks = String::new();
     for (number, group) in groups.iter().enumerate() {
         file.group = number;
-        let shared = if group.kernel { "per_instance = false\n" } else { "" };
+        let shared = if group.per_instance() { "" } else { "per_instance = false\n" };
         let rounds = |program: &CapturedProgram| program.for_ever.contains(&CapturedOp::EndOfRound);
         if group.programs.values().any(rounds) {
             let _ = write!(text, "\n[[barrier]]\nname = {}\n{shared}", quoted(&format!("rounds {number}")));
@@ -48,7 +50,7 @@ pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> 
             }
             file.program(&mut programs, task, program, group.mailbox(task));
             if !forked.contains(&task) {
-                file.task(&mut tasks, task, group.kernel);
+                file.task(&mut tasks, task, group.per_instance());
             }
         }
     }
@@ -57,6 +59,7 @@ pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> 
 
 struct File<'a> {
     lines: &'a Timelines,
+    control: &'a Control,
     names: FxHashMap<TaskNr, String>,
     distributions: Vec<String>,
     /// The names of the distributions, by their values.
@@ -126,11 +129,11 @@ impl File<'_> {
         }
     }
 
-    fn task(&self, text: &mut String, task: TaskNr, kernel: bool) {
+    fn task(&self, text: &mut String, task: TaskNr, per_instance: bool) {
         let line = &self.lines.tasks[task as usize];
         let name = quoted(self.name(task));
         let _ = write!(text, "\n[[task]]\nname = {name}\nprogram = {name}\n");
-        if kernel {
+        if !per_instance {
             let _ = writeln!(text, "count = 1");
         }
         if let (Some(began), None) = (line.began_ns, line.parent) {
@@ -142,7 +145,10 @@ impl File<'_> {
         if line.is_idle_policy() {
             let _ = writeln!(text, "policy = \"idle\"");
         }
-        if let Some(cpus) = line.restricted_to(self.lines.busy_ns.len()) {
+        if let Some(group) = self.control.name_of(line) {
+            let _ = writeln!(text, "group = {group}");
+        }
+        if let Some(cpus) = self.control.restricted(line, self.lines.busy_ns.len()) {
             let _ = writeln!(text, "cpus = {}", quoted(&cpulist_text(cpus)));
         }
     }

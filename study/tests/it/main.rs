@@ -6,6 +6,7 @@ mod bounds;
 mod cache;
 mod calibrate;
 mod capture;
+mod captured_groups;
 mod compare;
 mod compare_simulated;
 mod experiment_files;
