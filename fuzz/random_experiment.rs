@@ -88,6 +88,7 @@ fn switches(random: &mut Random) -> String {
         "SIS_EFF_CORE_LIMIT,SIS_EFF_PENDING,SIS_EFF_BUSY,SIS_EFF_FILTER",
         "SIS_CLUSTER_V9",
         "SIS_CACHE",
+        "SIS_PARAM,sis_param_floor=2,sis_param_failed=2,sis_param_run=200,sis_param_short=20000",
         "SIS_SINGLE_PASS",
         "TTWU_BY_NODE",
         "NO_SIS_CORE",

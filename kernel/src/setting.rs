@@ -4,7 +4,7 @@ use crate::{PowerOption, Preset, Unit};
 use wakelab_input::{nearest, suggest};
 
 /// What can be set, and the range.
-const SETTABLE: [(&str, u64, u64); 26] = [
+const SETTABLE: [(&str, u64, u64); 33] = [
     ("sched_latency", 100_000, 1_000_000_000),
     ("min_granularity", 100_000, 1_000_000_000),
     ("wakeup_granularity", 0, 1_000_000_000),
@@ -14,6 +14,13 @@ const SETTABLE: [(&str, u64, u64); 26] = [
     ("nr_migrate", 1, 1024),
     ("sis_util_pct", 100, 1000),
     ("sis_util_exponent", 1, 4),
+    ("sis_param_runnable", 0, 100),
+    ("sis_param_floor", 0, 4096),
+    ("sis_param_cap", 1, 4096),
+    ("sis_param_failed", 0, 12),
+    ("sis_param_run", 0, 1_000_000),
+    ("sis_param_short", 0, 10_000_000),
+    ("sis_param_short_scan", 0, 100),
     ("pelt_multiplier", 1, 4),
     ("sched_rt_runtime_us", 0, 1_000_000_000),
     ("sched_rt_period_us", 1_000, 1_000_000_000),

@@ -102,6 +102,18 @@ tunables! {
         which on nothing is searched; without it the domain's imbalance_pct (117, which is 85%).";
     sis_util_exponent: "", Plain, false, "SIS_UTIL: by which power of the utilisation the search shrinks; without it \
         2.";
+    sis_param_runnable: "", Plain, false, "SIS_PARAM: how much runnable_avg counts in place of util_avg, per cent; \
+        without it 0.";
+    sis_param_floor: "", Plain, false, "SIS_PARAM: the least nr_idle_scan; without it 0.";
+    sis_param_cap: "", Plain, false, "SIS_PARAM: the greatest nr_idle_scan; without it there is none.";
+    sis_param_failed: "", Plain, false, "SIS_PARAM: how often the number is halved, once for each search in a row that \
+        has failed around the target since it was idle; without it 0.";
+    sis_param_run: "", Plain, false, "SIS_PARAM: for how long the wakee has to run between two sleeps for each CPU \
+        that is scanned, ns; without it it does not matter.";
+    sis_param_short: "", Plain, false, "SIS_PARAM: stay on the target if its only task and the wakee run for less than \
+        this between two sleeps, ns; without it no task is short.";
+    sis_param_short_scan: "", Plain, false, "SIS_PARAM: do so only where nr_idle_scan is at most this share of the \
+        LLC, per cent; without it always.";
     pelt_multiplier: "sysctl_sched_pelt_multiplier", Plain, false, "By how much PELT's clock runs faster: 1, 2 or 4, \
         for a half-life of 32, 16 or 8 ms; without it 1. Of the posting \"sched/pelt: Change PELT halflife at \
         runtime\", Dietmar Eggemann, August 2022.";

@@ -68,7 +68,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
             llc_idle: model.search_llcs.idle(&CpuMask::full(nr_cpus)),
             sched_idle: model.may_be_sched_idle().then(|| CpuMask::new(nr_cpus)),
-            only_tasks: [Feature::SIS_SHORT, Feature::SIS_SHORT_V6]
+            only_tasks: [Feature::SIS_SHORT, Feature::SIS_SHORT_V6, Feature::SIS_PARAM]
                 .iter()
                 .any(|&feature| model.features.has(feature))
                 .then(|| vec![Default::default(); nr_cpus as usize]),

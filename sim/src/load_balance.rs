@@ -12,7 +12,7 @@ use wakelab_kernel::HrtickForm;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, Resched, TaskId};
-use wakelab_sched::select::WakeFlags;
+use wakelab_sched::select::{UtilView, WakeFlags};
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// One pass over a domain for `cpu`. Returns how many tasks it moved, and whether higher domains are to be
@@ -43,8 +43,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if let Some(sum_util) = plan.sum_util {
             let llc = model.llc_of[cpu as usize];
-            let nr_idle_scan =
-                model.idle_scan.map(|rules| rules.nr_idle_scan(sum_util, sd.span_weight, sd.imbalance_pct));
+            let nr_idle_scan = model.idle_scan.map(|rules| {
+                let runnable = || sd.span.iter().map(|cpu| self.sys.cpu_runnable(cpu)).sum();
+                rules.nr_idle_scan(rules.param.sum(sum_util, runnable), sd.span_weight, sd.imbalance_pct)
+            });
             if let Some(nr_idle_scan) = nr_idle_scan {
                 self.set_nr_idle_scan(llc, nr_idle_scan);
             }

@@ -65,6 +65,9 @@ const BESIDE: [(Feature, Feature); 6] = [
     (Feature::NEXT_BUDDY_POSTED, Feature::NEXT_BUDDY),
 ];
 
+/// Switches that change nothing without a parameter, which a survey does not set.
+const NEEDS_PARAMETERS: [Feature; 1] = [Feature::SIS_PARAM];
+
 /// A side of a survey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -81,7 +84,10 @@ pub fn policies(machine: &Machine, kernel: &'static Preset, base: &Switches) -> 
     let Ok(on) = Variant::on(machine, kernel, base) else { return Vec::new() };
     let of_search = |feature: Feature| policy::switches().any(|switch| switch.feature == feature);
     let candidates = Feature::ALL.iter().copied().filter(|&feature| {
-        feature != Feature::OWN && feature.modelled() && (kernel.lists(feature) || of_search(feature))
+        feature != Feature::OWN
+            && !NEEDS_PARAMETERS.contains(&feature)
+            && feature.modelled()
+            && (kernel.lists(feature) || of_search(feature))
     });
     let side = |feature: Feature| {
         let is_on = on.features.has(feature);

@@ -320,6 +320,8 @@ features! {
         None, None,
         "\"[PATCH 2/2] sched/fair: skip the cache hot CPU in select_idle_cpu()\", Chen Yu, 26 September 2023 (v1)",
         true;
+    SIS_PARAM: "SIS_UTIL by parameters (sis_param_*); without any it is SIS_UTIL.",
+        None, None, "wakelab's own", true;
     SIS_SINGLE_PASS: "Search for a core and a CPU in one scan where the version makes three.",
         None, None,
         "\"[PATCH v5 0/4] Scan for an idle sibling in a single pass\", Mel Gorman, January 2021, merged for 5.12; the \

@@ -1,5 +1,6 @@
 //! Under which rules a decision is made.
 
+use super::policy::SisParamRules;
 use super::{ClusterScan, RqView, select_idle_node};
 use crate::cpumask::Cpu;
 use crate::domain::SchedDomains;
@@ -21,6 +22,8 @@ pub struct Rules<'a> {
     pub min_granularity: u64,
     /// `sysctl_sched_migration_cost`, ns; 0 where that is not known. Read with SIS_CURRENT and SIS_CACHE on.
     pub migration_cost: u64,
+    /// The parameters of SIS_PARAM; those of SIS_UTIL if it is off.
+    pub sis_param: SisParamRules,
     /// The shape of the search: the version's, or one scan with SIS_SINGLE_PASS.
     pub idle_search: IdleSearch,
     /// SIS_SINGLE_PASS: one scan where the version makes three, and no look at siblings.
@@ -43,7 +46,8 @@ impl<'a> Rules<'a> {
         let tunables = kernel.tunables.scaled(domains.nr_cpus as usize);
         let min_granularity = tunables.min_granularity.or(tunables.base_slice).unwrap_or(0);
         let migration_cost = tunables.migration_cost.unwrap_or(500_000);
-        Ok(Rules { min_granularity, migration_cost, ..Rules::of(&kernel.code, features, domains) })
+        let sis_param = SisParamRules::new(features, &kernel.tunables);
+        Ok(Rules { min_granularity, migration_cost, sis_param, ..Rules::of(&kernel.code, features, domains) })
     }
 
     /// The rules of this code, whose tunables are not known.
@@ -56,6 +60,7 @@ impl<'a> Rules<'a> {
             domains,
             min_granularity: 0,
             migration_cost: 0,
+            sis_param: SisParamRules::SIS_UTIL,
             idle_search: if single_pass { IdleSearch::OneScan } else { code.idle_search },
             single_pass,
             cluster_scan,

@@ -42,6 +42,7 @@ mod sis_cache;
 mod sis_cluster;
 mod sis_eff;
 mod sis_node;
+mod sis_param;
 mod sis_short;
 mod sis_single_pass;
 mod support;

@@ -8,7 +8,7 @@ use support::{System, features, million, preset, two_llcs, wakeup};
 use wakelab_kernel::Feature;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::SchedDomains;
-use wakelab_sched::select::policy::{DurAvg, Plan, SearchContext, SearchPolicy, SisLimit, SisProp, Verdict};
+use wakelab_sched::select::policy::{DurAvg, Plan, SearchContext, SearchPolicy, SisLimit, SisParamRules, SisProp, Verdict};
 use wakelab_sched::select::{
     Affine, Effects, IdleScanForm, IdleScanRules, Rules, ScanClock, WakeeFlips, record_wakee, wake_affine, wake_wide,
 };
@@ -32,7 +32,8 @@ proptest! {
         sum_util in 0..2_000_000_u64, llc_weight in 1..1025_u32, imbalance_pct in 100..201_u32, form in 0..4_usize,
         small_llc in any::<bool>(),
     ) {
-        let rules = IdleScanRules { form: FORMS[form], pct: None, exponent: 2, small_llc, newidle: false };
+        let param = SisParamRules::SIS_UTIL;
+        let rules = IdleScanRules { form: FORMS[form], pct: None, exponent: 2, small_llc, newidle: false, param };
         let expected = rules.nr_idle_scan(sum_util, llc_weight, imbalance_pct);
         prop_assert_eq!(c::nr_idle_scan(sum_util, llc_weight, imbalance_pct, form as u32, small_llc), expected);
     }

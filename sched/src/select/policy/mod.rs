@@ -13,6 +13,7 @@
 //! | SIS_LIMIT | `sis_limit.rs` | SIS_PROP's limit within bounds; begins where the last scan ended | keeps its end |
 //! | SIS_SHORT | `sis_short.rs` | the target, if its task and the wakee are short | |
 //! | SIS_UTIL | `sis_util.rs` | limit from the LLC's utilisation; 0 ends the search | |
+//! | SIS_PARAM | `sis_param.rs` | SIS_UTIL's number by parameters; the target, if both tasks are short | counts failures |
 //! | SIS_SHORT_V6 | `sis_short_v6.rs` | the waking CPU, if both tasks are short and the scan would be small | |
 //! | SIS_FILTER | `sis_filter.rs` | takes CPUs out that were overloaded at their last tick | |
 //! | SIS_EFF_FILTER | `sis_eff_filter.rs` | leaves cores that have gone idle since the LLC was searched in vain | |
@@ -34,6 +35,7 @@ pub(super) use sis_cache::cache_hot_cpu;
 pub use sis_cache::{CacheHotTimeout, SleepAvg};
 pub use sis_eff_busy::LlcCpus;
 pub(super) use sis_eff_busy::found_nothing;
+pub use sis_param::{FailedSearches, SisParamRules};
 pub use sis_prop::SisPropRun;
 pub use sis_short::DurAvg;
 pub(super) use sis_short::is_short_task;
@@ -343,6 +345,7 @@ registry! {
     sis_limit::SisLimit,
     sis_short::SisShort,
     sis_util::SisUtil,
+    sis_param::SisParam,
     sis_short_v6::SisShortV6,
     sis_filter::SisFilter,
     sis_eff_filter::SisEffFilter,

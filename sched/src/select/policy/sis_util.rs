@@ -11,6 +11,7 @@
 //! search reads it as it does in the merged form.
 
 use super::about::{About, Recorded, Switch};
+use super::sis_param::SisParamRules;
 use super::{Plan, SearchContext, SearchPolicy, Verdict};
 use crate::select::decision::Effects;
 use crate::select::{Rules, SearchView};
@@ -144,6 +145,8 @@ pub struct IdleScanRules {
     pub small_llc: bool,
     /// Newly idle balance updates the number, too.
     pub newidle: bool,
+    /// SIS_PARAM: bounds of the number, and what stands in for the utilisation.
+    pub param: SisParamRules,
 }
 
 impl IdleScanRules {
@@ -155,6 +158,7 @@ impl IdleScanRules {
             exponent: tunables.sis_util_exponent.map_or(2, |exponent| exponent as u32),
             small_llc: features.has(Feature::SIS_UTIL_SMALL_LLC),
             newidle: features.has(Feature::SIS_UTIL_NEWIDLE),
+            param: SisParamRules::new(features, tunables),
         })
     }
 
@@ -175,7 +179,8 @@ impl IdleScanRules {
             IdleScanForm::Merged if self.exponent == 2 => update_idle_cpu_scan(sum_util, llc_weight, pct),
             IdleScanForm::Merged => with_exponent(sum_util, llc_weight, pct, self.exponent),
         };
-        if self.small_llc && llc_weight <= 16 { nr.saturating_mul(32) / llc_weight as i32 } else { nr }
+        let nr = if self.small_llc && llc_weight <= 16 { nr.saturating_mul(32) / llc_weight as i32 } else { nr };
+        self.param.bounded(nr)
     }
 }
 
@@ -220,7 +225,7 @@ mod tests {
     use super::*;
 
     fn rules(form: IdleScanForm) -> IdleScanRules {
-        IdleScanRules { form, pct: None, exponent: 2, small_llc: false, newidle: false }
+        IdleScanRules { form, pct: None, exponent: 2, small_llc: false, newidle: false, param: SisParamRules::SIS_UTIL }
     }
 
     fn at(rules: &IdleScanRules, llc_weight: u32, util_pct: u64) -> i32 {
