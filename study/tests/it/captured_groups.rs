@@ -91,18 +91,24 @@ fn shares(source: &Source, from_ns: u64) -> BTreeMap<String, f64> {
     let groups = TaskGroups::of(source, u64::MAX).expect("groups");
     let mut switches = Switches::simulated(source.path());
     let mut running: BTreeMap<u32, (u64, i64)> = BTreeMap::new();
-    let (mut ran, mut all) = (BTreeMap::new(), 0.0);
+    let (mut ran, mut all, mut end) = (BTreeMap::new(), 0.0, 0);
+    let mut count = |(since, pid): (u64, i64), until: u64| {
+        let ns = until.saturating_sub(since.max(from_ns)) as f64;
+        let name = groups.groups.get(&groups.of_task(pid)).map(|group| group.path.clone()).unwrap_or_default();
+        *ran.entry(name).or_insert(0.0) += ns;
+        all += ns;
+    };
     while let Some(switch) = switches.next_switch().expect("switches") {
-        if let Some((since, pid)) = running.remove(&switch.cpu) {
-            let ns = switch.t_ns.saturating_sub(since.max(from_ns)) as f64;
-            let name = groups.groups.get(&groups.of_task(pid)).map(|group| group.path.clone()).unwrap_or_default();
-            *ran.entry(name).or_insert(0.0) += ns;
-            all += ns;
+        end = switch.t_ns;
+        if let Some(begun) = running.remove(&switch.cpu) {
+            count(begun, end);
         }
         if !switch.idles {
             running.insert(switch.cpu, (switch.t_ns, switch.next_pid));
         }
     }
+    // A task that has a CPU to itself is never switched away from.
+    running.into_values().for_each(|begun| count(begun, end));
     ran.values_mut().for_each(|ns| *ns *= 100.0 / all);
     ran
 }
