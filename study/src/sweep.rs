@@ -168,8 +168,8 @@ impl Sweep {
         &self.spec
     }
 
-    /// What tells this sweep from others: a hash of the version of wakelab, of the sweep's text and of the files that it
-    /// names.
+    /// What tells this sweep from others: a hash of the version of wakelab, of the sweep's text and of the files that
+    /// it names.
     ///
     /// # Errors
     /// Fails with the path if a file cannot be read.
