@@ -10,7 +10,8 @@
 //! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] describes it. [`mechanisms`] does so
 //! with each part of the simulator switched off in turn, and [`sensitivity`] with the assumed constants changed.
 //! [`verdict`] says by one rule what a comparison found, and [`diff`] sets two results or recordings side by side.
-//! [`score`] gives a candidate one number on a panel of machines and loads, and [`sweep`] makes the runs of a whole space.
+//! [`score`] gives a candidate one number on a panel of machines and loads, and [`sweep`] makes the runs of a whole
+//! space.
 //! [`reproduce`] compares published tables with their simulation. [`fit`] fits a machine to what was
 //! measured on it. [`calibrate`] derives constants from microbenchmarks, and [`verify`] compares loads that ran with
 //! their simulation. [`cache`] keeps finished runs, and [`statistics`] tests whether two means differ.

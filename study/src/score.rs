@@ -187,8 +187,8 @@ fn no_row_twice(panel: &Panel, matrices: &[Matrix]) -> Result<(), ScoreError> {
     match all.iter().enumerate().find(|(at, row)| all[..*at].iter().any(|other| same(*other, **row))) {
         None => Ok(()),
         Some((_, (experiment, case))) => Err(ScoreError::Panel(format!(
-            "{}: {} {} on {}, {} is in two parts, and would count twice\n  hint: give it a part of its own with a higher \
-             `weight`",
+            "{}: {} {} on {}, {} is in two parts, and would count twice\n  hint: give it a part of its own with a \
+             higher `weight`",
             panel.name, case.name, case.workload.load, experiment.machine.name, experiment.kernel.name
         ))),
     }

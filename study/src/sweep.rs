@@ -1,7 +1,7 @@
 //! Sweeps: the runs of a whole space of machines, kernels, workloads, loads, sides and tunables.
 //!
-//! Every run has a number, and what it is follows from its number alone. So any part of a sweep can be made anywhere, in
-//! any order, and has the same rows: on one machine by this module, or on many, which each make some of the parts.
+//! Every run has a number, and what it is follows from its number alone. So any part of a sweep can be made anywhere,
+//! in any order, and has the same rows: on one machine by this module, or on many, which each make some of the parts.
 
 use crate::compare::jobs::run_all;
 use crate::compare::{Case, Experiment, RunFailed, RunId, RunProgress, Runner, run_base};

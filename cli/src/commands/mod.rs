@@ -80,8 +80,8 @@ pub enum Command {
     Score(score::Args),
     /// Make the runs of a whole space of machines, loads and tunables.
     ///
-    /// Results go to a folder as Parquet. Goes on where it was interrupted, and runs on a Ray cluster, too. Exits with 2
-    /// if the sweep is wrong; runs that fail are rows.
+    /// Results go to a folder as Parquet. Goes on where it was interrupted, and runs on a Ray cluster, too. Exits with
+    /// 2 if the sweep is wrong; runs that fail are rows.
     #[command(after_help = sweep::EXAMPLE)]
     Sweep(sweep::Args),
     /// Set two results or two recordings side by side.

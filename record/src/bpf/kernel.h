@@ -188,7 +188,9 @@ struct uclamp_se {
 	unsigned int bits;
 };
 
-/* With FAIR_GROUP_SCHED `shares`, `idle` since 5.15; with CFS_BANDWIDTH, SCHED_AUTOGROUP, UCLAMP_TASK_GROUP the rest. */
+/*
+ * With FAIR_GROUP_SCHED `shares`, `idle` since 5.15; with CFS_BANDWIDTH, SCHED_AUTOGROUP, UCLAMP_TASK_GROUP the rest.
+ */
 struct task_group {
 	struct cgroup_subsys_state css;
 	int idle;

@@ -8,7 +8,9 @@ use support::{System, features, million, preset, two_llcs, wakeup};
 use wakelab_kernel::Feature;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::SchedDomains;
-use wakelab_sched::select::policy::{DurAvg, Plan, SearchContext, SearchPolicy, SisLimit, SisParamRules, SisProp, Verdict};
+use wakelab_sched::select::policy::{
+    DurAvg, Plan, SearchContext, SearchPolicy, SisLimit, SisParamRules, SisProp, Verdict,
+};
 use wakelab_sched::select::{
     Affine, Effects, IdleScanForm, IdleScanRules, Rules, ScanClock, WakeeFlips, record_wakee, wake_affine, wake_wide,
 };

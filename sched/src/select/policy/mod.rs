@@ -13,7 +13,7 @@
 //! | SIS_LIMIT | `sis_limit.rs` | SIS_PROP's limit within bounds; begins where the last scan ended | keeps its end |
 //! | SIS_SHORT | `sis_short.rs` | the target, if its task and the wakee are short | |
 //! | SIS_UTIL | `sis_util.rs` | limit from the LLC's utilisation; 0 ends the search | |
-//! | SIS_PARAM | `sis_param.rs` | SIS_UTIL's number by parameters; the target, if both tasks are short | counts failures |
+//! | SIS_PARAM | `sis_param.rs` | SIS_UTIL's number by parameters; the target, if both tasks are short | failures |
 //! | SIS_SHORT_V6 | `sis_short_v6.rs` | the waking CPU, if both tasks are short and the scan would be small | |
 //! | SIS_FILTER | `sis_filter.rs` | takes CPUs out that were overloaded at their last tick | |
 //! | SIS_EFF_FILTER | `sis_eff_filter.rs` | leaves cores that have gone idle since the LLC was searched in vain | |
