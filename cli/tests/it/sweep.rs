@@ -45,7 +45,7 @@ fn rows(out: &Path) -> Vec<Row> {
     files.flat_map(|file| file.get_row_iter(None).unwrap().collect::<Result<Vec<_>, _>>().unwrap()).collect()
 }
 
-fn column<'a>(row: &'a Row, name: &str) -> String {
+fn column(row: &Row, name: &str) -> String {
     let (_, field) = row.get_column_iter().find(|(column, _)| *column == name).expect("the column is there");
     let text = field.to_string();
     text.trim_matches('"').to_owned()

@@ -13,7 +13,7 @@ pub enum Source {
     /// Decisions in CSV, plain or gzip.
     Csv(PathBuf),
     /// A recording in Parquet.
-    Recorded(Tables),
+    Recorded(Box<Tables>),
     /// The folder of a simulated run.
     Simulated(PathBuf),
 }
@@ -131,7 +131,7 @@ impl Source {
             return Source::Simulated(folder.to_owned());
         }
         let mut tables = Tables { folder: folder.to_owned(), single_file: true, ..Tables::default() };
-        if tables.add(path, &name) { Source::Recorded(tables) } else { Source::Csv(path.to_owned()) }
+        if tables.add(path, &name) { Source::Recorded(Box::new(tables)) } else { Source::Csv(path.to_owned()) }
     }
 }
 
@@ -220,7 +220,7 @@ fn find_sources(
     tables.in_order();
     let read = [&tables.decisions, &tables.wakings, &tables.preempts, &tables.balance, &tables.switches];
     if any && read.iter().any(|files| !files.is_empty()) {
-        found.push(Source::Recorded(tables));
+        found.push(Source::Recorded(Box::new(tables)));
     }
     for path in paths {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));

@@ -400,8 +400,9 @@ mod tests {
     #[test]
     fn balancing_is_told_only_where_no_wake_up_is_missing() {
         let files = |named: &str| vec![PathBuf::from(named)];
-        let recorded = Source::Recorded(Tables { decisions: files("decisions-00001.parquet"), ..Tables::default() });
-        let imported = Source::Recorded(Tables { wakings: files("wakings-00001.parquet"), ..Tables::default() });
+        let of = |tables| Source::Recorded(Box::new(tables));
+        let recorded = of(Tables { decisions: files("decisions-00001.parquet"), ..Tables::default() });
+        let imported = of(Tables { wakings: files("wakings-00001.parquet"), ..Tables::default() });
         let all = ImportCounts {
             tracepoints: ["sched_waking", "sched_migrate_task"].map(str::to_owned).to_vec(),
             ..ImportCounts::default()
