@@ -290,7 +290,7 @@ fn wake_ups_that_chose_no_cpu_have_their_context() {
     assert_eq!((wake.chose, wake.dest_cpu, &*wake.wakee_comm), (Some(false), 1, "ksoftirqd/1"));
 
     // Of an import they are the wake-ups, of which none is left over.
-    let imported = Tables { decisions: Vec::new(), ..tables.clone() };
+    let imported = Tables { decisions: Vec::new(), ..(**tables).clone() };
     assert!(WakeCauses::undecided(&imported).next_wake().expect("it reads").is_none());
     assert!(WakeCauses::recorded(&imported).next_wake().expect("it reads").is_some());
 }
