@@ -2,9 +2,9 @@
 """Searches a family of search limits for one that beats SIS_UTIL, and judges the winner once.
 
 Needs `wakelab` and Optuna 5 (`pip install optuna`). It takes about 40 minutes of two cores that have nothing else
-to do. The same program, panel and arguments give the same tables: Optuna's sampler has a seed, one trial follows another,
-and `wakelab` gives the same bytes for the same input. More trials begin with the same ones. `wakelab` keeps its runs, so
-that an interrupted script goes on.
+to do. The same program, panel and arguments give the same tables: Optuna's sampler has a seed, one trial follows
+another, and `wakelab` gives the same bytes for the same input. More trials begin with the same ones. `wakelab` keeps
+its runs, so that an interrupted script goes on.
 
 
     docs/studies/beyond-sis-util.py --wakelab target/release/wakelab --out docs/studies
