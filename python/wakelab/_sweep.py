@@ -30,6 +30,8 @@ _AHEAD = 2
 _RETRIES = 5
 # How long the driver waits for a part before it looks how many CPUs the cluster has now, seconds.
 _LOOK = 5.0
+# What a cluster of this machine keeps in shared memory, bytes: the sweep's files, and some parts.
+_STORE = 200_000_000
 # How long a cluster may take to answer, seconds.
 _ANSWERS = 20.0
 
@@ -232,7 +234,7 @@ def _cluster(ray: Any, engine: str, jobs: int | None) -> Iterator[None]:
         elif os.environ.get("RAY_ADDRESS"):
             ray.init(**options)
         else:
-            ray.init(num_cpus=jobs, include_dashboard=False, **options)
+            ray.init(num_cpus=jobs, include_dashboard=False, object_store_memory=_STORE, **options)
     except Exception as error:
         raise InputError(
             f"engine: {engine}: no cluster answers: {error}\n  hint: `ray status` shows whether one runs", "engine"
