@@ -130,7 +130,7 @@ fn a_recording_of_a_newer_schema_is_refused_by_all_that_read_it() {
     for entry in fs::read_dir(folder.path().join(&run)).expect("the run") {
         let file = entry.expect("an entry").path();
         let bytes = fs::read(&file).expect("a table");
-        let (from, to) = (b"1.4", b"9.4");
+        let (from, to) = (b"1.5", b"9.5");
         let key = b"wakelab.schema_version";
         let at = bytes.windows(key.len()).rposition(|part| part == key).expect("the key") + key.len();
         let version = at + bytes[at..].windows(3).position(|part| part == from).expect("the version");
@@ -147,7 +147,7 @@ fn a_recording_of_a_newer_schema_is_refused_by_all_that_read_it() {
         &["trace", &run, "--perfetto", "out.pftrace"],
     ] {
         let output = wakelab(folder.path(), args);
-        failed(&output, 2, &["error: ", "wakeups.parquet", "9.4", "hint: "]);
+        failed(&output, 2, &["error: ", "wakeups.parquet", "9.5", "hint: "]);
     }
     assert_eq!(names(folder.path()), ["ev"]);
 }
