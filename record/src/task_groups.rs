@@ -221,7 +221,7 @@ mod tests {
             group_members: vec![path.join("group_members-00001.parquet")],
             ..Default::default()
         };
-        let read = TaskGroups::of(&Source::Recorded(tables.clone()), u64::MAX).unwrap();
+        let read = TaskGroups::of(&Source::Recorded(Box::new(tables.clone())), u64::MAX).unwrap();
         let paths: Vec<&str> = read.groups.values().map(|group| group.path.as_str()).collect();
         assert_eq!(paths, ["/outer", "/outer/inner", "/autogroup-3"]);
         let inner = &read.groups[&7];
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(read.groups[&5].weight, 200, "what was read last");
         let of = |read: &TaskGroups| [10, 11, 12, 13, 14].map(|pid| read.of_task(pid));
         assert_eq!(of(&read), [0, 0, 5, AUTOGROUP | 3, 0]);
-        let early = TaskGroups::of(&Source::Recorded(tables), 2).unwrap();
+        let early = TaskGroups::of(&Source::Recorded(Box::new(tables)), 2).unwrap();
         assert_eq!(of(&early), [0, 7, 5, AUTOGROUP | 3, 0], "where it was up to then, or after");
         std::fs::remove_dir_all(&path).unwrap();
     }
