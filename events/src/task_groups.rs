@@ -3,6 +3,14 @@
 
 use crate::table::column::{Cpus, Text};
 use crate::table::table;
+use wakelab_sched::CpuMask;
+use wakelab_sched::cpumask::Cpu;
+
+/// A set of CPUs, ascending, as the column `cpus` has it: CPU c is bit c % 64 of word c / 64.
+pub fn cpu_words(cpus: &[Cpu]) -> Vec<u64> {
+    let nr_cpus = cpus.last().map_or(0, |&last| last + 1);
+    CpuMask::from_cpus(nr_cpus, cpus.iter().copied()).words().to_vec()
+}
 
 table! {
     /// Control groups of the CPU controller, and autogroups.

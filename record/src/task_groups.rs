@@ -6,7 +6,7 @@ use anyhow::Result;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use wakelab_events::recording::{GroupMemberRow, RecordingWriter, TaskGroupRow};
+use wakelab_events::recording::{GroupMemberRow, RecordingWriter, TaskGroupRow, cpu_words};
 
 /// `RUNTIME_INF`, a quota without a limit.
 const RUNTIME_INF: u64 = u64::MAX;
@@ -149,10 +149,7 @@ fn effective_cpus(root: &Path, path: &str, id: u64) -> Option<Vec<u64>> {
     }
     let within = folder.ancestors().take_while(|above| above.starts_with(root));
     let text = within.map(|above| std::fs::read_to_string(above.join("cpuset.cpus.effective"))).find_map(Result::ok)?;
-    let cpus = wakelab_input::parse_cpulist(text.trim(), MAX_CPUS as u32).ok()?;
-    let mut words = vec![0; cpus.iter().max().map_or(0, |&last| last as usize / 64 + 1)];
-    cpus.iter().for_each(|&cpu| words[cpu as usize / 64] |= 1 << (cpu % 64));
-    Some(words)
+    Some(cpu_words(&wakelab_input::parse_cpulist(text.trim(), MAX_CPUS as u32).ok()?))
 }
 
 #[cfg(test)]

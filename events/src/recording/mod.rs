@@ -7,7 +7,7 @@
 mod schema;
 mod writer;
 
-pub use crate::task_groups::{GroupMemberRow, GroupMembers, TaskGroupRow, TaskGroups};
+pub use crate::task_groups::{GroupMemberRow, GroupMembers, TaskGroupRow, TaskGroups, cpu_words};
 pub use schema::{
     Balance, BalanceRow, Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow,
     IdleStates, MigrationRow, Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,

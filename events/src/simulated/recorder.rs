@@ -10,7 +10,7 @@ use crate::error::WriteError;
 use crate::folder::Folder;
 use crate::sim::{Event, Inputs, NewGroup, NewTask, Queued, Sink};
 use crate::table::writer::TableFile;
-use crate::task_groups::{GroupMemberRow, GroupMembers, TaskGroupRow, TaskGroups};
+use crate::task_groups::{GroupMemberRow, GroupMembers, TaskGroupRow, TaskGroups, cpu_words};
 use std::sync::Arc;
 use tempfile::TempDir;
 use wakelab_sched::cpumask::Cpu;
@@ -136,11 +136,7 @@ impl<'f> Recorder<'f> {
             }
         };
         let ns = |at: usize| group.max.map(|max| max[at] as i64);
-        let cpus = group.cpus.map(|cpus| {
-            let mut words = vec![0u64; cpus.last().map_or(0, |&last| last as usize / 64 + 1)];
-            cpus.iter().for_each(|&cpu| words[cpu as usize / 64] |= 1 << (cpu % 64));
-            words
-        });
+        let cpus = group.cpus.map(cpu_words);
         files.0.push(TaskGroupRow {
             t_ns,
             group: group.group.into(),
