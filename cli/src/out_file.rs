@@ -4,7 +4,7 @@ use crate::in_process::host;
 use crate::output::say;
 use anyhow::{Context, bail};
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -83,23 +83,33 @@ impl OutFile {
         })
     }
 
-    /// A temporary file in the same folder, because a rename cannot cross file systems.
     fn temporary(&self) -> anyhow::Result<NamedTempFile> {
         if self.path.file_name().is_none() {
             bail!("it has no file name");
         }
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".wakelab-");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // The permissions of the file that is replaced, else those that the umask leaves.
-            let mode = fs::metadata(&self.path).map_or(0o666, |data| data.permissions().mode() & 0o777);
-            builder.permissions(fs::Permissions::from_mode(mode));
-        }
-        builder.tempfile_in(folder).map_err(|e| anyhow::anyhow!("{}", cause(&e)))
+        temporary(&self.path).map_err(|e| anyhow::anyhow!("{}", cause(&e)))
     }
+}
+
+/// How the names of temporary files begin.
+pub const TEMPORARY: &str = ".wakelab-";
+
+/// A temporary file that is to become `path`: in the same folder, because a rename cannot cross file systems.
+///
+/// # Errors
+/// Fails if the folder cannot be written.
+pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The permissions of the file that is replaced, else those that the umask leaves.
+        let mode = fs::metadata(path).map_or(0o666, |data| data.permissions().mode() & 0o777);
+        builder.permissions(fs::Permissions::from_mode(mode));
+    }
+    builder.tempfile_in(folder)
 }
 
 /// The file that a path stands for behind its links. It need not exist; its folder is as it was given if there are no

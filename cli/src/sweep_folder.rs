@@ -1,23 +1,20 @@
 //! The folder of a sweep: `sweep.json`, which says what it is of, the sweep's own text, and its parts. A part appears
 //! when it is whole, so that a sweep goes on after it was killed with what is missing.
 
+use crate::out_file::{TEMPORARY, temporary};
 use crate::output::say;
 use crate::sweep_table::failed_of;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 use wakelab_report::VERSION;
 use wakelab_study::sweep::Sweep;
 
 const MANIFEST: &str = "sweep.json";
 const SPACE: &str = "sweep.toml";
 const LOCK: &str = "sweep.lock";
-/// Files that are being written begin so.
-const BEGUN: &str = ".wakelab-";
 
 /// The folder of a sweep.
 #[derive(Debug)]
@@ -74,7 +71,7 @@ impl SweepFolder {
                 if let Some(first) = entries.find_map(|entry| Some(entry.ok()?.file_name())) {
                     let first = first.to_string_lossy().into_owned();
                     // What a run that was killed at its beginning leaves.
-                    if first != SPACE && first != LOCK && !first.starts_with(BEGUN) {
+                    if first != SPACE && first != LOCK && !first.starts_with(TEMPORARY) {
                         bail!("it has other files, such as {first}\n  hint: name a new or empty folder");
                     }
                 }
@@ -118,7 +115,7 @@ impl SweepFolder {
         }
         // Nobody is writing now: what was begun was left by one that was killed.
         for entry in fs::read_dir(&self.path)?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(BEGUN) {
+            if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -154,13 +151,11 @@ impl SweepFolder {
 
     fn put(&self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
         let all = || -> std::io::Result<()> {
-            let mut builder = tempfile::Builder::new();
-            // Those that the umask leaves: others may read results.
-            builder.prefix(BEGUN).permissions(fs::Permissions::from_mode(0o666));
-            let mut file: NamedTempFile = builder.tempfile_in(&self.path)?;
+            let path = self.path.join(name);
+            let mut file = temporary(&path)?;
             file.write_all(bytes)?;
             file.as_file().sync_all()?;
-            file.persist(self.path.join(name))?;
+            file.persist(path)?;
             Ok(())
         };
         all().with_context(|| format!("{name} cannot be written"))

@@ -115,13 +115,12 @@ pub fn parquet(sweep: &Sweep, id: &str, rows: &[SweepRow]) -> Vec<u8> {
     }
     add("error", "", text(&|row| row.stats.as_ref().err().cloned()));
 
-    let failed = rows.iter().filter(|row| row.stats.is_err()).count();
     let pairs = [
         ("wakelab.table", "sweep".to_owned()),
         ("wakelab.kind", "simulated".to_owned()),
         ("wakelab.version", VERSION.to_owned()),
         (ID, id.to_owned()),
-        (FAILED, failed.to_string()),
+        (FAILED, failed_runs(rows).to_string()),
     ];
     let pairs = pairs.map(|(key, value)| KeyValue::new(key.to_owned(), value));
     let properties = WriterProperties::builder()
@@ -135,6 +134,11 @@ pub fn parquet(sweep: &Sweep, id: &str, rows: &[SweepRow]) -> Vec<u8> {
     let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).expect("such a table can be written");
     writer.write(&batch).expect("memory can be written");
     writer.into_inner().expect("memory can be written")
+}
+
+/// How many of these runs failed.
+pub fn failed_runs(rows: &[SweepRow]) -> u64 {
+    rows.iter().filter(|row| row.stats.is_err()).count() as u64
 }
 
 /// How many runs of a part failed, if the file is that part, whole: of this sweep, with so many rows.

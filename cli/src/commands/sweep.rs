@@ -8,8 +8,8 @@ use crate::in_process;
 use crate::output::{Exit, print, print_as_is, say_error, say_warnings, stdout, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
-use crate::sweep_folder::SweepFolder;
-use crate::sweep_table::parquet;
+use crate::sweep_folder::{Parts, SweepFolder};
+use crate::sweep_table::{failed_runs, parquet};
 use serde_json::json;
 use std::fmt;
 use std::io::Write;
@@ -147,15 +147,16 @@ fn spec(name: &Path) -> anyhow::Result<SweepSpec> {
 
 fn make_all(args: &Args, sweep: &Sweep, folder: &SweepFolder, out: &Path) -> anyhow::Result<Exit> {
     let _lock = folder.lock()?;
-    let missing = folder.parts(sweep).missing;
+    let Parts { missing, failed } = folder.parts(sweep);
     let stop = stop_flag()?;
-    let written = AtomicU64::new(0);
+    let (written, failed) = (AtomicU64::new(0), AtomicU64::new(failed));
     let made = CachedSimulator::open(&args.cache)?.with(|runner| {
         let bar = RunBar::new();
         let making = Making { runner, jobs: args.jobs.jobs(), progress: &bar, stop };
         let made = sweep.run(&missing, &making, &|part, rows| {
             let bytes = parquet(sweep, folder.id(), &rows);
             written.fetch_add(1, Ordering::Relaxed);
+            failed.fetch_add(failed_runs(&rows), Ordering::Relaxed);
             folder.write(part, &bytes).map_err(|error| format!("{error:#}"))
         });
         bar.finish();
@@ -172,7 +173,7 @@ fn make_all(args: &Args, sweep: &Sweep, folder: &SweepFolder, out: &Path) -> any
         tell(format_args!("interrupted: {there} of {parts} are complete; run the same command again to continue"));
         return Ok(Exit::Interrupted);
     }
-    let failed = folder.parts(sweep).failed;
+    let failed = failed.into_inner();
     if failed > 0 {
         let runs = count(failed, "run");
         say_warnings(&[format!("{runs} of {} failed; their column `error` says why", sweep.runs())]);
