@@ -135,32 +135,29 @@ impl Sweep {
     /// Fails if one of these cannot be simulated, or if there are more than 10 million runs.
     pub fn new(spec: SweepSpec) -> Result<Self, SpecError> {
         let (mut blocks, mut warnings, mut first) = (Vec::new(), Vec::new(), 0u64);
-        let too_many = || SpecError { place: spec.place.clone(), what: String::new(), hint: None };
+        let too_many = |what: String| SpecError { place: spec.place.clone(), what, hint: None };
         for (at, grid) in spec.grids.iter().enumerate() {
             for machine in 0..grid.machines.len() {
                 let cases = check(grid, machine, &mut warnings)?;
                 let points = grid.combinations().and_then(|combinations| combinations.checked_mul(cases));
                 let end = points.and_then(|points| first.checked_add(points));
                 let Some(end) = end else {
-                    let what = "the space has more points than a number of 64 bits can count".to_owned();
-                    return Err(SpecError { what, ..too_many() }.with_hint("give fewer values"));
+                    let what = "the space has more points than a number of 64 bits can count";
+                    return Err(too_many(what.to_owned()).with_hint("give fewer values"));
                 };
                 blocks.push(Block { grid: at, machine, first, cases });
                 first = end;
             }
         }
-        let drawn = spec.samples.as_ref().map(|samples| samples.value).filter(|&samples| samples < first);
-        let drawn = drawn.map(|samples| draw(spec.seed, first, samples));
-        let sweep = Sweep { blocks, drawn, space: first, warnings, kept: Mutex::default(), spec };
-        match sweep.points().checked_mul(sweep.spec.repeats.into()) {
-            Some(runs) if runs <= RUNS_MAX => Ok(sweep),
-            runs => {
-                let runs = runs.map_or("more than 2^64".to_owned(), |runs| runs.to_string());
-                let what = format!("{runs} runs; expected {RUNS_MAX} or fewer");
-                let error = SpecError { place: sweep.spec.place.clone(), what, hint: None };
-                Err(error.with_hint("samples = 1000 draws points, or give fewer values"))
-            }
+        let samples = spec.samples.as_ref().map(|samples| samples.value).filter(|&samples| samples < first);
+        let runs = samples.unwrap_or(first).checked_mul(spec.repeats.into());
+        if runs.is_none_or(|runs| runs > RUNS_MAX) {
+            let runs = runs.map_or("more than 2^64".to_owned(), |runs| runs.to_string());
+            let what = format!("{runs} runs; expected {RUNS_MAX} or fewer");
+            return Err(too_many(what).with_hint("samples = 1000 draws points, or give fewer values"));
         }
+        let drawn = samples.map(|samples| draw(spec.seed, first, samples));
+        Ok(Sweep { blocks, drawn, space: first, warnings, kept: Mutex::default(), spec })
     }
 
     /// The sweep as it was written.
@@ -225,7 +222,7 @@ impl Sweep {
         names
     }
 
-    /// Makes all runs of these parts. `finished` gets each part with its rows in order, and those of several parts in
+    /// Makes all runs of these parts, which ascend. `finished` gets each part with its rows in order, and those of several parts in
     /// any order. A run that fails is a row. Returns whether it was not stopped.
     ///
     /// # Errors
@@ -236,29 +233,34 @@ impl Sweep {
         making: &Making<'_>,
         finished: &(dyn Fn(u64, Vec<SweepRow>) -> Result<(), String> + Sync),
     ) -> Result<bool, SweepError> {
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        for &part in parts {
-            runs.extend(self.runs_of(part).map(|run| (part, run)));
-        }
+        // Only the last part of all may have fewer runs than the others.
+        let a_part = self.spec.runs_per_part as usize;
+        let length = |part: u64| {
+            let runs = self.runs_of(part);
+            (runs.end - runs.start) as usize
+        };
+        let runs = parts.last().map_or(0, |&last| (parts.len() - 1) * a_part + length(last));
         let begun: Mutex<BTreeMap<u64, Vec<SweepRow>>> = Mutex::default();
-        let all = run_all(runs.len(), making.jobs, making.stop, |job, done| {
-            let (part, run) = runs[job];
-            let Some((id, row)) = self.one(run, making)? else { return Ok(None) };
+        // Millions of jobs each have room for an error.
+        let all = run_all(runs, making.jobs, making.stop, |job, done| {
+            let part = parts[job / a_part];
+            let run = self.runs_of(part).start + (job % a_part) as u64;
+            let Some((id, row)) = self.one(run, making).map_err(Box::new)? else { return Ok(None) };
             let whole = {
                 let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
                 let rows = begun.entry(part).or_default();
                 rows.push(row);
-                let range = self.runs_of(part);
-                let is_whole = rows.len() as u64 == range.end - range.start;
+                let is_whole = rows.len() == length(part);
                 is_whole.then(|| begun.remove(&part)).flatten()
             };
             if let Some(mut rows) = whole {
                 rows.sort_unstable_by_key(|row| row.run);
-                finished(part, rows).map_err(SweepError::Write)?;
+                finished(part, rows).map_err(|what| Box::new(SweepError::Write(what)))?;
             }
-            making.progress.run(done.next(), runs.len(), &id);
+            making.progress.run(done.next(), runs, &id);
             Ok(Some(()))
-        })?;
+        });
+        let all = all.map_err(|error: Box<SweepError>| *error)?;
         Ok(all.iter().all(Option::is_some))
     }
 
