@@ -244,24 +244,25 @@ pub(super) fn choose(table: &Table, effort: Effort) -> Vec<Choice> {
     };
     let rows = || (0..table.rows.len()).filter(simulated);
     let mut choices = vec![Choice::NotAHeadline; table.rows.len()];
-    let mut first = |candidates: Vec<usize>| {
-        let found = candidates.into_iter().find(|&at| {
-            let long = matches!(cpu_s_of(&table.rows[at], effort), Some(cpu_s) if cpu_s > HEADLINE_CPU_S);
-            choices[at] = if long { Choice::TooLong } else { Choice::Simulated };
-            !long
-        });
-        found.is_some()
+    // The first of the candidates that does not take too long.
+    let mut choose_from = |candidates: Vec<usize>| {
+        for at in candidates {
+            if cpu_s_of(&table.rows[at], effort).is_none_or(|cpu_s| cpu_s <= HEADLINE_CPU_S) {
+                choices[at] = Choice::Simulated;
+                break;
+            }
+            choices[at] = Choice::TooLong;
+        }
     };
-    let mut by_noises: Vec<usize> = rows().filter(|at| in_noises(at) > 1.0).collect();
-    by_noises.sort_by(|a, b| in_noises(b).total_cmp(&in_noises(a)));
-    let effects = by_noises.clone();
-    first(by_noises);
-    let mut least: Vec<usize> = rows().filter(|at| table.rows[*at].compare_pct.is_some()).collect();
+    let mut largest: Vec<usize> = rows().filter(|at| in_noises(at) > 1.0).collect();
+    largest.sort_by(|a, b| in_noises(b).total_cmp(&in_noises(a)));
+    // The largest of all is no candidate for the least.
+    let has_least = |at: &usize| table.rows[*at].compare_pct.is_some() && largest.first() != Some(at);
+    let mut least: Vec<usize> = rows().filter(has_least).collect();
     least.sort_by(|a, b| in_noises(a).total_cmp(&in_noises(b)));
-    // The largest is no candidate for the least.
-    least.retain(|at| effects.first() != Some(at));
-    first(least);
-    first(rows().rev().filter(observed).collect());
+    choose_from(largest);
+    choose_from(least);
+    choose_from(rows().rev().filter(observed).collect());
     choices
 }
 
