@@ -460,25 +460,31 @@ class Call:
             return self.arguments.readable(path.read_text(encoding="utf-8")) if path.exists() else None
 
     def _output(self, args: list[str], progress: Progress | None, quiet: bool = False) -> tuple[str, tuple[str, ...]]:
+        out, notes = self.raw(args, progress, quiet)
+        return self.arguments.readable(out.decode()), notes
+
+    def raw(self, args: list[str], progress: Progress | None, quiet: bool = False) -> tuple[bytes, tuple[str, ...]]:
+        """Runs the program with these arguments. Returns what it prints, as bytes, and its notes."""
         readable = self.arguments.readable
         command = readable(shlex.join(["wakelab", *self.arguments.args]))
         code, out, said = _wakelab.run(args, command, str(_wakelab.__file__), progress)
-        output = readable(out.decode())
 
         def of_kind(kind: str) -> list[str]:
             return [readable(text) for found, text in said if found == kind]
 
         errors = of_kind("error")
-        if code is None:
-            raise RunError("\n".join(errors) or "the command was stopped", None, output)
-        if errors or code > 1:
+        if code is None or errors or code > 1:
+            # What comes out beside an error is text.
+            output = readable(out.decode(errors="replace"))
             text = "\n".join(errors)
+            if code is None:
+                raise RunError(text or "the command was stopped", None, output)
             of = InputError if code == 2 else RunError
             raise of(text, argument_of(text), output)
         if not quiet:
             for text in of_kind("warning"):
-                warnings.warn(text, Warning, stacklevel=4)
-        return output, tuple(of_kind("note"))
+                warnings.warn(text, Warning, stacklevel=5)
+        return out, tuple(of_kind("note"))
 
 
 def _flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -9,20 +9,17 @@ import json
 import os
 import socket
 import tempfile
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _wakelab
-from ._errors import Error, InputError, RunError, Warning, argument_of
+from ._arguments import Arguments
+from ._errors import Error, InputError, RunError
 from ._results import Call, Progress, Result
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-
-    from ._arguments import Arguments
 
 # Tasks that a cluster has for each of its CPUs: one that runs, and one that waits, so that no CPU waits for the driver.
 _AHEAD = 2
@@ -85,24 +82,12 @@ def local(arguments: Arguments, out: Path, progress: Progress | None) -> Sweep:
     return Sweep(out, plan_of(arguments, out))
 
 
-def plan_of(arguments: Arguments, out: Path, warns: bool = False) -> dict[str, Any]:
+def plan_of(arguments: Arguments, out: Path, quiet: bool = True) -> dict[str, Any]:
     """What is to be run, and which parts of it are not in the folder. Makes the folder."""
-    file = arguments.args[-1]
-    plan: dict[str, Any] = json.loads(_run(["sweep", "--plan", f"--out={out}", file], arguments.readable, warns))
+    args = ["sweep", "--plan", f"--out={out}", arguments.args[-1]]
+    text, _ = Call(arguments, format=None, has_page=False).raw(args, None, quiet)
+    plan: dict[str, Any] = json.loads(text)
     return plan
-
-
-def _run(args: list[str], readable: Callable[[str], str] = str, warns: bool = False) -> bytes:
-    code, out, said = _wakelab.run(args, "wakelab sweep", str(_wakelab.__file__), None)
-    for kind, text in said:
-        if warns and kind == "warning":
-            warnings.warn(readable(text), Warning, stacklevel=5)
-    if code != 0:
-        text = readable("\n".join(text for kind, text in said if kind == "error"))
-        if code == 2:
-            raise InputError(text, argument_of(text))
-        raise RunError(text or "the command was stopped")
-    return out
 
 
 def make_part(version: str, files: dict[str, bytes], sweep: str, part: int) -> bytes:
@@ -125,7 +110,11 @@ def make_part(version: str, files: dict[str, bytes], sweep: str, part: int) -> b
             placed = Path(folder + path)
             placed.parent.mkdir(parents=True, exist_ok=True)
             placed.write_bytes(content)
-        return _run(["sweep", f"--part={part}", "--jobs=1", "--no-cache", folder + sweep])
+        call = Call(
+            Arguments("sweep", f"--part={part}", "--jobs=1", "--no-cache", folder + sweep), None, has_page=False
+        )
+        content, _ = call.raw(call.args, None, quiet=True)
+        return content
 
 
 def on_ray(arguments: Arguments, out: Path, engine: str, jobs: int | None, progress: Progress | None) -> Sweep:
@@ -134,7 +123,7 @@ def on_ray(arguments: Arguments, out: Path, engine: str, jobs: int | None, progr
         import ray
     except ImportError:
         raise InputError("engine: Ray is not installed\n  hint: pip install wakelab[ray]", "engine") from None
-    plan = plan_of(arguments, out, warns=True)
+    plan = plan_of(arguments, out, quiet=False)
     with _held(out):
         plan = plan_of(arguments, out)
         # Not resolved: a file beside a link is found from where the link is. A name of the program's own has no file.

@@ -222,8 +222,8 @@ impl Sweep {
         names
     }
 
-    /// Makes all runs of these parts, which ascend. `finished` gets each part with its rows in order, and those of several parts in
-    /// any order. A run that fails is a row. Returns whether it was not stopped.
+    /// Makes all runs of these parts, which ascend. `finished` gets each part with its rows in order, and those of
+    /// several parts in any order. A run that fails is a row. Returns whether it was not stopped.
     ///
     /// # Errors
     /// Fails if a combination cannot be simulated, or as `finished` does.
