@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::features;
+use crate::sis_param::SisParam;
 use clap::Parser;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,8 +14,12 @@ pub struct Args {
     /// Switch these features on or off, as in SIS_PROP,NO_SIS_CORE
     #[arg(long, value_name = "LIST", value_parser = known)]
     pub features: Option<String>,
+    /// Set parameters of SIS_PARAM, as in sis_util_pct=110,sis_param_failed=3; they count while that feature is on
+    #[arg(long, value_name = "LIST", value_parser = SisParam::parse, default_value = "", hide_default_value = true)]
+    pub param: SisParam,
     /// Switch features of the running scheduler, and exit
-    #[arg(long, value_name = "LIST", value_parser = known, conflicts_with_all = ["features", "stats", "monitor", "ab"])]
+    #[arg(long, value_name = "LIST", value_parser = known)]
+    #[arg(conflicts_with_all = ["features", "param", "stats", "monitor", "ab"])]
     pub set: Option<String>,
     /// Print statistics at this interval, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]

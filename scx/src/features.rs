@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 
 /// The names by bit, as `enum feature` of src/bpf/intf.h.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 16] = [
     "SIS_CORE",
     "SIS_UTIL",
     "SIS_UTIL_V1",
@@ -20,6 +20,7 @@ pub const NAMES: [&str; 15] = [
     "WA_WEIGHT",
     "WA_BIAS",
     "WAKEUP_PREEMPTION",
+    "SIS_PARAM",
 ];
 
 /// The features that are on by default, as in kernels since 6.5.

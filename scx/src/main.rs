@@ -25,6 +25,7 @@ mod scheduler;
 mod server;
 #[path = "../../record/src/signals.rs"]
 mod signals;
+mod sis_param;
 #[path = "../../study/src/statistics.rs"]
 mod statistics;
 mod stats;

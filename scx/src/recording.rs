@@ -20,7 +20,7 @@ const MAX_STABLE_NS: u64 = 200_000;
 const MAX_LLCS: usize = 64;
 const PF_KTHREAD: u32 = 0x20_0000;
 /// The schema has no columns for some inputs of these features, so their decisions cannot be made again.
-const NOT_RECORDED: [&str; 3] = ["SIS_PROP", "SIS_LIMIT", "SIS_SHORT"];
+const NOT_RECORDED: [&str; 4] = ["SIS_PROP", "SIS_LIMIT", "SIS_SHORT", "SIS_PARAM"];
 const WAKE_FLAGS: [(u32, &str); 5] =
     [(0x08, "TTWU"), (0x10, "SYNC"), (0x20, "MIGRATED"), (0x40, "CURRENT_CPU"), (0x80, "RQ_SELECTED")];
 

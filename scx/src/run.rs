@@ -88,6 +88,7 @@ fn schedule(args: &Args, signals: &Signals) -> Result<u8> {
     loop {
         let settings = Settings {
             features: on,
+            sis_param: args.param.clone(),
             slice_ns: args.slice_us * 1000,
             recording: args.record.is_some(),
             verbose: args.verbose,

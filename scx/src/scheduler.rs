@@ -4,6 +4,7 @@ use crate::bpf_skel::{BpfSkel, BpfSkelBuilder, OpenBpfSkel};
 use crate::bpf_variables::BpfVariables;
 use crate::exit::Exit;
 use crate::machine::Machine;
+use crate::sis_param::SisParam;
 use crate::{hz, messages, refusal};
 use anyhow::{Context, Result};
 use libbpf_rs::{Link, OpenObject};
@@ -16,6 +17,8 @@ use std::sync::atomic::Ordering;
 pub struct Settings {
     /// The features that are on, by bit. They can be switched later.
     pub features: u64,
+    /// The parameters of SIS_PARAM.
+    pub sis_param: SisParam,
     /// The slice, ns.
     pub slice_ns: u64,
     /// Whether the program records decisions.
@@ -114,6 +117,7 @@ fn describe(open: &mut OpenBpfSkel<'_>, machine: &Machine, settings: &Settings, 
     rodata.scan_interval_ns = machine.scan_interval_ns();
     rodata.min_granularity_ns = machine.base_slice_ns();
     rodata.recording = settings.recording;
+    settings.sis_param.set(&mut rodata.sis_param);
     for (at, level) in machine.levels.iter().enumerate() {
         rodata.level_pct[at] = level.imbalance_pct;
         rodata.level_affine[at] = level.affine;

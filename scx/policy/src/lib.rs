@@ -3,6 +3,8 @@
 
 pub mod select;
 
+use select::SisParam;
+
 /// `struct pelt`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,6 +138,7 @@ native! {
     fn wake_affine_weight = wp_wake_affine_weight(of: &AffineLoads, sync: bool, bias: bool, imbalance_pct: u32) -> i32;
     fn nr_idle_scan = wp_nr_idle_scan(
         sum_util: u64, llc_weight: u32, imbalance_pct: u32, form: u32, small_llc: bool) -> i32;
+    fn sis_param_bounded = wp_sis_param_bounded(param: &SisParam, nr: i32) -> i32;
     fn update_avg_idle = wp_update_avg_idle(
         cost: &mut ScanCost, avg_idle: u64, idle: u64, most: u64, jiffies: u64) -> u64;
     fn sis_prop_decay = wp_sis_prop_decay(cost: &mut ScanCost, jiffies: u64);

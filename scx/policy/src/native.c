@@ -108,6 +108,11 @@ s32 wp_nr_idle_scan(u64 sum_util, u32 llc_weight, u32 imbalance_pct, u32 form, b
 	return nr_idle_scan(sum_util, llc_weight, imbalance_pct, form, small_llc);
 }
 
+s32 wp_sis_param_bounded(const struct sis_param *param, s32 nr)
+{
+	return sis_param_bounded(param, nr);
+}
+
 u64 wp_update_avg_idle(struct scan_cost *cost, u64 avg_idle, u64 idle, u64 most, u64 jiffies)
 {
 	return update_avg_idle(cost, avg_idle, idle, most, jiffies);

@@ -20,6 +20,11 @@ static const bool recording;
 #include "select_idle_sibling.h"
 #include "select_task_rq_fair.h"
 
+void ws_sis_param(const struct sis_param *param)
+{
+	sis_param = *param;
+}
+
 void ws_machine(u32 cpus, u32 llcs, u32 levels, bool smt, bool asym, u64 min_granularity)
 {
 	/* Clears the state of the previous machine. */
@@ -38,6 +43,7 @@ void ws_machine(u32 cpus, u32 llcs, u32 levels, bool smt, bool asym, u64 min_gra
 		llc_infos[cpu].nr = 0;
 	}
 	__builtin_memset(idle_cpus, 0, sizeof(idle_cpus));
+	ws_sis_param(&(struct sis_param){ .cap = 0x7fffffff, .short_scan = 100 });
 }
 
 void ws_cpu(u32 cpu, const struct cpu_info *info)
@@ -60,7 +66,7 @@ void ws_level(u32 level, u32 imbalance_pct, bool affine)
 	level_affine[level] = affine;
 }
 
-void ws_cpu_state(u32 cpu, bool idle, u32 nr_runnable, u64 load, u64 curr_dur_avg, s32 next_cpu,
+void ws_cpu_state(u32 cpu, bool idle, u32 nr_runnable, u64 load, u64 curr_dur_avg, s32 next_cpu, u32 sis_failed,
 		  const struct scan_cost *cost)
 {
 	struct cpu_state *state = &cpu_states[cpu];
@@ -69,6 +75,7 @@ void ws_cpu_state(u32 cpu, bool idle, u32 nr_runnable, u64 load, u64 curr_dur_av
 	state->avg.load_avg = load;
 	state->curr_dur_avg = curr_dur_avg;
 	state->next_cpu = next_cpu;
+	state->sis_failed = sis_failed;
 	state->cost = *cost;
 	set_idle(cpu, idle);
 }
@@ -102,6 +109,7 @@ struct outcome {
 	s32 target;
 	s32 recent;
 	s32 next_cpu;
+	u32 sis_failed;
 	u32 reason;
 	u32 search, domain_search, scanned, failed;
 	u32 lost;
@@ -152,6 +160,7 @@ void ws_select(const struct wake *wake, struct outcome *out)
 	out->target = s->target;
 	out->recent = wakee_state.recent_used_cpu;
 	out->next_cpu = cpu_states[s->target].next_cpu;
+	out->sis_failed = cpu_states[s->target].sis_failed;
 	out->reason = s->reason;
 	out->cost = cpu_states[wake->this_cpu].cost;
 	out->search = counts->sis_search;

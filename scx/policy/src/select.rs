@@ -48,8 +48,39 @@ pub struct CpuState {
     pub curr_dur_avg: u64,
     /// SIS_LIMIT: where the next scan begins.
     pub next_cpu: Option<u32>,
+    /// SIS_PARAM: failed searches around it.
+    pub sis_failed: u32,
     /// What SIS_PROP keeps of it as a waker.
     pub cost: ScanCost,
+}
+
+/// `struct sis_param` of sis_param.h, which has the units.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct SisParam {
+    pub run: u64,
+    pub short_run: u64,
+    pub util_pct: u32,
+    pub floor: u32,
+    pub cap: u32,
+    pub failed: u32,
+    pub short_scan: u32,
+    pub pad: u32,
+}
+
+impl SisParam {
+    /// SIS_UTIL as it is.
+    pub const SIS_UTIL: SisParam = SisParam {
+        run: 0,
+        short_run: 0,
+        util_pct: 0,
+        floor: 0,
+        cap: i32::MAX as u32,
+        failed: 0,
+        short_scan: 100,
+        pad: 0,
+    };
 }
 
 /// `struct wake` of native_select.c: one wake-up.
@@ -88,6 +119,7 @@ pub struct Outcome {
     pub target: i32,
     pub recent: i32,
     pub next_cpu: i32,
+    pub sis_failed: u32,
     pub reason: u32,
     pub search: u32,
     pub domain_search: u32,
@@ -117,7 +149,7 @@ pub const REASONS: [&str; 14] = [
 ];
 
 /// `enum feature` of intf.h, by bit.
-pub const FEATURES: [&str; 15] = [
+pub const FEATURES: [&str; 16] = [
     "SIS_CORE",
     "SIS_UTIL",
     "SIS_UTIL_V1",
@@ -133,6 +165,7 @@ pub const FEATURES: [&str; 15] = [
     "WA_WEIGHT",
     "WA_BIAS",
     "WAKEUP_PREEMPTION",
+    "SIS_PARAM",
 ];
 
 unsafe extern "C" {
@@ -147,8 +180,10 @@ unsafe extern "C" {
         load: u64,
         curr_dur_avg: u64,
         next_cpu: i32,
+        sis_failed: u32,
         cost: &ScanCost,
     );
+    fn ws_sis_param(param: &SisParam);
     fn ws_llc_state(llc: u32, nr_idle_scan: i32, has_idle_cores: bool);
     fn ws_select(wake: &Wake, out: &mut Outcome);
 }
@@ -201,8 +236,15 @@ impl Machine {
         assert!((cpu as usize) < self.cpus);
         // The program keeps the CPU + 1; 0 is none.
         let next = state.next_cpu.map_or(0, |next| next as i32 + 1);
+        let CpuState { idle, nr_runnable, load, curr_dur_avg, sis_failed, .. } = *state;
         // SAFETY: as in `new`.
-        unsafe { ws_cpu_state(cpu, state.idle, state.nr_runnable, state.load, state.curr_dur_avg, next, &state.cost) }
+        unsafe { ws_cpu_state(cpu, idle, nr_runnable, load, curr_dur_avg, next, sis_failed, &state.cost) }
+    }
+
+    /// Sets the parameters of SIS_PARAM. A new machine has those of SIS_UTIL.
+    pub fn set_sis_param(&mut self, param: &SisParam) {
+        // SAFETY: as in `new`.
+        unsafe { ws_sis_param(param) }
     }
 
     /// Sets the shared state of an LLC.

@@ -32,12 +32,15 @@ proptest! {
     #[test]
     fn nr_idle_scan_is_the_models(
         sum_util in 0..2_000_000_u64, llc_weight in 1..1025_u32, imbalance_pct in 100..201_u32, form in 0..4_usize,
-        small_llc in any::<bool>(),
+        small_llc in any::<bool>(), floor in 0..200_u32, cap in 1..200_u32,
     ) {
         let param = SisParamRules::SIS_UTIL;
         let rules = IdleScanRules { form: FORMS[form], pct: None, exponent: 2, small_llc, newidle: false, param };
         let expected = rules.nr_idle_scan(sum_util, llc_weight, imbalance_pct);
         prop_assert_eq!(c::nr_idle_scan(sum_util, llc_weight, imbalance_pct, form as u32, small_llc), expected);
+        let param = SisParamRules { floor: floor as i32, cap: cap as i32, ..SisParamRules::SIS_UTIL };
+        let bounds = c::select::SisParam { floor, cap, ..c::select::SisParam::SIS_UTIL };
+        prop_assert_eq!(c::sis_param_bounded(&bounds, expected), param.bounded(expected));
     }
 
     #[test]

@@ -20,13 +20,13 @@ use wakelab_kernel::{Feature, FeatureSet, Preset};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{Arch, DomainOptions, SchedDomains, SchedGroup, SdFlags, Uniform, build_sched_domains};
-use wakelab_sched::select::policy::SisLimit;
+use wakelab_sched::select::policy::{SisLimit, SisParamRules};
 use wakelab_sched::select::{
     AsymView, Cx, Decision, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, Reason,
     RqView, Rules, Select, UtilView, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
 };
 use wakelab_scx_policy::ScanCost;
-use wakelab_scx_policy::select::{CpuInfo, CpuState, FEATURES, Level, Machine, Outcome, REASONS, Wake};
+use wakelab_scx_policy::select::{CpuInfo, CpuState, FEATURES, Level, Machine, Outcome, REASONS, SisParam, Wake};
 
 /// The machine and its state as the scheduler keeps them.
 fn machine(world: &World) -> Machine {
@@ -92,6 +92,7 @@ fn machine(world: &World) -> Machine {
                 load: row.load,
                 curr_dur_avg: world.table.curr_dur_avg(cpu),
                 next_cpu: next_cpu_of(&world.table, cpu),
+                sis_failed: failed_searches(&world.table, cpu),
                 cost,
             },
         );
@@ -154,6 +155,11 @@ fn is_followed(world: &World) -> bool {
 /// SIS_LIMIT: where the next scan from this target begins.
 fn next_cpu_of(table: &Table, target: Cpu) -> Option<Cpu> {
     table.policies.as_ref().and_then(|states| *states.cpu::<SisLimit>(target))
+}
+
+/// SIS_PARAM: how many searches around this CPU have failed one after another.
+fn failed_searches(table: &Table, target: Cpu) -> u32 {
+    table.policies.as_ref().map_or(0, |states| states.cpu::<wakelab_sched::select::policy::SisParam>(target).nr())
 }
 
 /// The state without what the scheduler does not know, and without what cannot be: a scan of SIS_LIMIT ends in its own
@@ -258,6 +264,89 @@ fn places_as_the_model_does() {
         Reason::CurrentCpu,
     ];
     assert_eq!(reasons, BTreeSet::from(ends));
+}
+
+/// One parameter of SIS_PARAM or several, by the bits of a number; else those of SIS_UTIL.
+fn param_of(bits: u64) -> SisParamRules {
+    let own = SisParamRules::SIS_UTIL;
+    let one_of = |at: u32, values: [u64; 4]| values[(bits >> (2 * at) & 3) as usize];
+    SisParamRules {
+        floor: one_of(0, [0, 0, 2, 6]) as i32,
+        cap: one_of(1, [own.cap as u64, own.cap as u64, 2, 5]) as i32,
+        failed: one_of(2, [0, 1, 3, 12]) as u8,
+        run: one_of(3, [0, 0, 1_000, 100_000]),
+        short: one_of(4, [0, 0, 50_000, 10_000_000]),
+        short_scan: one_of(5, [100, 100, 40, 0]) as u32,
+        ..own
+    }
+}
+
+/// The same for the scheduler.
+fn program_param(param: &SisParamRules) -> SisParam {
+    SisParam {
+        run: param.run,
+        short_run: param.short,
+        floor: param.floor as u32,
+        cap: param.cap as u32,
+        failed: u32::from(param.failed),
+        short_scan: param.short_scan,
+        ..SisParam::SIS_UTIL
+    }
+}
+
+/// The state after searches that have all failed: one around each CPU, and up to three more by the bits of a number.
+fn after_failed_searches(world: &World, rules: &Rules<'_>, bits: u64) -> Table {
+    let mut table = world.table.clone().with_policies(rules);
+    let states = table.policies.as_mut().expect("they were made");
+    for cpu in 0..world.domains.nr_cpus {
+        let (reason, effects) = (Reason::None, Default::default());
+        let failed = Decision { target: cpu, reason, effects, ..model(world) };
+        for _ in 0..bits >> (cpu % 20) & 3 {
+            states.decided(&failed, rules).into_iter().for_each(|change| states.apply(change));
+        }
+    }
+    table
+}
+
+/// SIS_PARAM, whose limits depend on how long tasks run and on the searches before.
+#[test]
+fn places_by_parameters_as_the_model_does() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = (case(), any::<u64>());
+    let (mut compared, mut changed, mut halved, mut reasons) = (0, 0, 0, BTreeSet::new());
+    for number in 0..100_000 {
+        let (case, bits) = strategy.new_tree(&mut runner).expect("a case").current();
+        let mut world = simplified(case.world());
+        if !is_followed(&world) || !world.features.has(Feature::SIS_UTIL) {
+            continue;
+        }
+        let plain = model(&world);
+        world.features = world.features.with(Feature::SIS_PARAM, true);
+        let param = param_of(bits);
+        world.table = after_failed_searches(&world, &Rules { sis_param: param, ..world.rules() }, bits >> 20);
+        let rules = Rules { sis_param: param, ..world.rules() };
+        let (wakeup, view) = (world.wakeup(), world.table.fresh());
+        let cx = Cx { rules: &rules, wakeup: &wakeup, view: &view };
+        let decision = select_task_rq_fair(&mut Select::default(), cx, &mut ());
+        let mut machine = machine(&world);
+        machine.set_sis_param(&program_param(&param));
+        let out = machine.select(&wake(&world));
+        assert_eq!(of_program(&out), of_model(&world, &decision), "case {number}: {param:?} {case:#?}");
+        if out.search > 0 {
+            let mut after = world.table.policies.clone().expect("they were made");
+            after.decided(&decision, &rules).into_iter().for_each(|change| after.apply(change));
+            let failed = after.cpu::<wakelab_sched::select::policy::SisParam>(decision.target).nr();
+            assert_eq!(out.sis_failed, failed, "case {number}: {decision:?} {param:?} {case:#?}");
+            halved += u32::from(failed > 1);
+        }
+        compared += 1;
+        changed += u32::from((plain.cpu, plain.reason) != (decision.cpu, decision.reason));
+        reasons.insert(decision.reason);
+    }
+    assert!(compared > 2_000 && changed > 100 && halved > 100, "{compared} cases, {changed} changed, {halved} halved");
+    for reason in [Reason::Scan, Reason::Short, Reason::Limit, Reason::Overloaded, Reason::None] {
+        assert!(reasons.contains(&reason), "{reason}");
+    }
 }
 
 /// An idle CPU that was chosen for being idle is claimed.

@@ -26,6 +26,7 @@ enum feature {
 	WA_WEIGHT = 1 << 12,
 	WA_BIAS = 1 << 13,
 	WAKEUP_PREEMPTION = 1 << 14,
+	SIS_PARAM = 1 << 15,
 };
 
 /* The topology of a CPU. */

@@ -149,6 +149,7 @@ static __always_inline void cpu_idle(s32 cpu, bool idle)
 	update_cpu_load_avg(cs, cpu, now);
 	update_idle_rq_clock_pelt(&cs->clock, cs->avg.util_sum);
 	cs->idle_since = now;
+	cs->sis_failed = 0;
 	__update_idle_core(cpu);
 	/* A task may have been queued since the CPU checked its queues in dispatch(). */
 	if (scx_bpf_dsq_nr_queued(cpu) > 0 || scx_bpf_dsq_nr_queued(LLC_DSQ + llc_of(cpu)) > 0)

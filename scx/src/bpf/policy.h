@@ -31,3 +31,4 @@ typedef int64_t s64;
 #include "update_idle_cpu_scan.h"
 #include "sis_prop.h"
 #include "sis_short.h"
+#include "sis_param.h"

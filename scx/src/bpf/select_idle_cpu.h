@@ -21,7 +21,25 @@ static __always_inline bool sis_util_before_scan(struct search *s, struct llc_st
 	return false;
 }
 
-/* SIS_PROP, SIS_LIMIT, SIS_SHORT and SIS_UTIL, in the order of the model's policies. Returns an `enum verdict`. */
+/* SIS_PARAM: what a search for an idle CPU makes of the number that SIS_UTIL has set. */
+static __always_inline int sis_param_before_scan(struct search *s, struct cpu_state *target, struct task_state *wakee,
+						 u32 span_weight)
+{
+	s32 nr_idle_scan = s->nr - 1, limit;
+
+	if ((s64)nr_idle_scan * 100 <= (s64)span_weight * sis_param.short_scan && target->nr_runnable == 1 &&
+	    sis_param_is_short(&sis_param, wakee->dur.dur_avg) &&
+	    sis_param_is_short(&sis_param, target->curr_dur_avg)) {
+		s->cpu = s->target;
+		s->reason = PLACED_SHORT;
+		return VERDICT_TAKE;
+	}
+	limit = sis_param_limit(&sis_param, nr_idle_scan, span_weight, target->sis_failed, wakee->dur.dur_avg);
+	s->nr = limit + 1;
+	return limit || !nr_idle_scan ? VERDICT_SCAN : VERDICT_OVERLOADED;
+}
+
+/* SIS_PROP, SIS_LIMIT, SIS_SHORT, SIS_UTIL and SIS_PARAM, in the order of the model's policies. Returns an `enum verdict`. */
 static __noinline int before_scan(struct search *s, struct task_state *wakee, bool cores)
 {
 	struct cpu_state *this, *target;
@@ -62,7 +80,11 @@ static __noinline int before_scan(struct search *s, struct task_state *wakee, bo
 		s->reason = PLACED_SHORT;
 		return VERDICT_TAKE;
 	}
-	return sis_util_before_scan(s, llc) ? VERDICT_SCAN : VERDICT_OVERLOADED;
+	if (!sis_util_before_scan(s, llc))
+		return VERDICT_OVERLOADED;
+	if ((s->feat & SIS_PARAM) && !cores)
+		return sis_param_before_scan(s, target, wakee, weight);
+	return VERDICT_SCAN;
 }
 
 static __always_inline bool core_was_probed(struct search *s, u32 cpu)
@@ -177,4 +199,28 @@ static __always_inline void after_scan(struct search *s, bool cores)
 	}
 	if ((s->feat & SIS_LIMIT) && !cores && s->last_probe >= 0)
 		target->next_cpu = s->last_probe + 1;
+}
+
+/* SIS_PARAM: counts searches around the target that fail one after another. */
+static __always_inline void sis_param_decided(struct search *s)
+{
+	struct cpu_state *target = cpu_state_of(s->target);
+
+	if (!(s->feat & SIS_PARAM) || !sis_param.failed || !s->domain || !target)
+		return;
+	switch (s->reason) {
+	case PLACED_LIMIT:
+	case PLACED_NONE:
+		if (target->sis_failed < SIS_FAILED_MAX)
+			target->sis_failed++;
+		break;
+	case PLACED_SCAN:
+	case PLACED_SMT:
+	case PLACED_CORE:
+	case PLACED_CORE_CPU:
+		target->sis_failed = 0;
+		break;
+	default:
+		break;
+	}
 }

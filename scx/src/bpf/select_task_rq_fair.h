@@ -121,6 +121,7 @@ static __always_inline s32 select_task_rq_fair(struct task_struct *p, struct tas
 	s->has_idle_cores = llc_states[at(llc_of(s->target))].has_idle_cores;
 	found = select_idle_sibling(s, p, ts);
 	count_search(s, found);
+	sis_param_decided(s);
 	if (recording)
 		end_record(s, p, ts, wake_flags);
 	taken = s->claimed;

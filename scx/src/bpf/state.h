@@ -17,6 +17,7 @@ SET_BEFORE_LOADING bool asym_capacity;
 SET_BEFORE_LOADING u64 scan_interval_ns = 8000000;
 SET_BEFORE_LOADING u64 min_granularity_ns = 2800000;
 SET_BEFORE_LOADING u64 max_avg_idle_ns = 1000000;
+SET_BEFORE_LOADING struct sis_param sis_param = { .cap = 0x7fffffff, .short_scan = 100 };
 SET_BEFORE_LOADING struct cpu_info cpu_infos[MAX_CPUS];
 SET_BEFORE_LOADING struct llc_info llc_infos[MAX_CPUS];
 SET_BEFORE_LOADING u16 llc_cpus[MAX_CPUS];
@@ -58,6 +59,7 @@ struct cpu_state {
 	struct scan_cost cost;	/* of the CPU as a waker */
 	s32 next_cpu;		/* SIS_LIMIT: where the next scan begins, as CPU + 1; 0 for none */
 	u32 offline;
+	u32 sis_failed;		/* SIS_PARAM: searches around this CPU that have failed since it was idle; no lock */
 	/* Written by any CPU, atomically. */
 	u64 load_weight;
 	u64 util_est;
@@ -67,7 +69,7 @@ struct cpu_state {
 	u32 nr_runnable;
 	u32 seems_idle;		/* at the last timer tick it ran the idle task and was claimed */
 	u32 may_wait;		/* 0 if no task waits in the CPU's queue, except one that was just queued */
-	u32 pad[4];
+	u32 pad[3];
 	struct counts counts;
 } __attribute__((aligned(128)));
 

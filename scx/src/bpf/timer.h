@@ -99,8 +99,13 @@ static __noinline int update_llc(u32 llc, u64 now, bool scan)
 
 		state->nr_online = online;
 		state->sum_util = sum;
-		state->nr_idle_scan = nr_idle_scan(sum, online, llc_infos[at(llc)].imbalance_pct, idle_scan_form(feat),
-						   feat & SIS_UTIL_SMALL_LLC);
+		u32 pct = llc_infos[at(llc)].imbalance_pct;
+
+		if ((feat & SIS_PARAM) && sis_param.util_pct)
+			pct = sis_param.util_pct;
+		state->nr_idle_scan = nr_idle_scan(sum, online, pct, idle_scan_form(feat), feat & SIS_UTIL_SMALL_LLC);
+		if (feat & SIS_PARAM)
+			state->nr_idle_scan = sis_param_bounded(&sis_param, state->nr_idle_scan);
 	}
 	if (scx_bpf_dsq_nr_queued(LLC_DSQ + llc) > 0) {
 		const struct cpumask *online = scx_bpf_get_online_cpumask();

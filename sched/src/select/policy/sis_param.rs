@@ -109,6 +109,13 @@ impl SisParamRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailedSearches(u8);
 
+impl FailedSearches {
+    /// How many.
+    pub fn nr(self) -> u32 {
+        u32::from(self.0)
+    }
+}
+
 impl PolicyState for FailedSearches {
     fn new(_: &SchedDomains, _: Cpu) -> Self {
         FailedSearches(0)
