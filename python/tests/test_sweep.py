@@ -133,6 +133,31 @@ def test_a_worker_that_is_killed_costs_nothing(tmp_path, no_cluster, slow):
     assert not list(tmp_path.glob("there/.wakelab-*"))
 
 
+@pytest.fixture
+def cluster(no_cluster):
+    """A cluster of two nodes with one CPU each, which is there before the call, and the second of them."""
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    node = {"num_cpus": 1, "object_store_memory": 100_000_000}
+    both = cluster_utils.Cluster(initialize_head=True, head_node_args=node | {"include_dashboard": False})
+    second = both.add_node(**node)
+    yield both, second
+    both.shutdown()
+
+
+def test_a_node_that_is_lost_costs_nothing(tmp_path, cluster, slow):
+    both, second = cluster
+    lost = []
+
+    def lose(done, total, what):
+        if not lost:
+            lost.append(done)
+            both.remove_node(second, allow_graceful=False)
+
+    there = wakelab.sweep(SLOW, out=tmp_path / "there", engine=f"ray:{both.address}", progress=lose)
+    assert lost and lost[0] < len(slow.files)
+    assert contents(there) == contents(slow)
+
+
 def test_a_driver_that_is_killed_is_continued(tmp_path, no_cluster, slow):
     script = f"""
         import wakelab
