@@ -2,11 +2,12 @@
 //! policy between the classes.
 
 use crate::support::heard::{Heard, on};
+use crate::support::run::run;
 use crate::support::{MS, back, call, ns, workload};
 use proptest::prelude::*;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, RtBandwidthForm, Switches};
-use wakelab_sim::{Mechanisms, Setup, SimError, run};
+use wakelab_sim::{Mechanisms, Setup, SimError};
 use wakelab_workload::{Call, Deadline, Op, Realtime, Workload};
 
 const S: u64 = 1_000 * MS;

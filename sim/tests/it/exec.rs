@@ -1,9 +1,10 @@
 //! Exec: the slow path looks for a CPU again.
 
+use crate::support::run::run;
 use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{FindGroup, Preset};
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup};
 use wakelab_workload::{Call, Load, Op, Workload, build};
 
 /// Where execs went: from, to.

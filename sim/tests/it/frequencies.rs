@@ -2,6 +2,7 @@
 
 use crate::support::MS;
 use crate::support::power::{outcome, periodic, setup, side};
+use crate::support::run::run;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::Digest;
@@ -10,7 +11,7 @@ use wakelab_machine::Machine;
 use wakelab_pm::governor::GOVERNORS;
 use wakelab_pm::idle::IDLE_GOVERNORS;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, PmSide, Setup, run};
+use wakelab_sim::{Mechanisms, PmSide, Setup};
 
 /// A machine all of whose CPUs run at one frequency for ever, without idle states and power.
 fn one_opp() -> Machine {

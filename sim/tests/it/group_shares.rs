@@ -2,11 +2,12 @@
 //! groups ran in a guest with Debian's 6.12, by `cpu.stat`. `vm/shares` makes it anew.
 
 use super::support::{MS, Told, back, ns};
+use crate::support::run::run;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{CpuMax, Group, Op, Workload};
 

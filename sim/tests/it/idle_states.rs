@@ -2,10 +2,11 @@
 
 use crate::support::MS;
 use crate::support::power::{outcome, periodic, setup, side};
+use crate::support::run::run;
 use wakelab_machine::Machine;
 use wakelab_pm::power::PowerStats;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, PmSide, run};
+use wakelab_sim::{Mechanisms, PmSide};
 use wakelab_workload::{Call, Op, Program, Task, Work, Workload};
 
 fn sandy_bridge() -> Machine {

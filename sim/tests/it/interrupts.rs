@@ -1,11 +1,12 @@
 //! Interrupts of a workload: whose time theirs is, and what they and pressure leave of a CPU.
 
+use crate::support::run::run;
 use crate::support::{MS, back, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
-use wakelab_sim::{Caps, Mechanisms, PmSide, Setup, SimError, run};
+use wakelab_sim::{Caps, Mechanisms, PmSide, Setup, SimError};
 use wakelab_workload::{Interrupt, Op, Work, Workload};
 
 const S: u64 = 1_000 * MS;

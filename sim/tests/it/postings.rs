@@ -1,6 +1,7 @@
 //! What patches that were posted, and never merged as they were, do in simulated time: that their state is kept and
 //! read. Their decisions are tested in the package wakelab-sched.
 
+use crate::support::run::run;
 use crate::support::{MS, back, ns, workload};
 use std::collections::BTreeMap;
 use wakelab_events::Digest;
@@ -11,7 +12,7 @@ use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
 use wakelab_sched::select::Reason;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, PmSide, Setup, run};
+use wakelab_sim::{Mechanisms, PmSide, Setup};
 use wakelab_workload::{Load, Op, Workload, build};
 
 /// Runs with these switches, and tunables on top.

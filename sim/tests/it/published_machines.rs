@@ -1,11 +1,12 @@
 //! The machines of published tables can be simulated under the kernels of their postings, and one seed gives one run.
 
+use crate::support::run::run;
 use crate::support::{MS, Told, ns, simulate, workload};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
-use wakelab_sim::{Mechanisms, Setup, check, run};
+use wakelab_sim::{Mechanisms, Setup, check};
 use wakelab_workload::{Load, Op, build};
 
 /// Machine and kernel.

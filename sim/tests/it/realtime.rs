@@ -71,7 +71,7 @@ fn tunables_move_the_share() {
             pm: None,
         };
         let mut heard = Heard::default();
-        wakelab_sim::run(&setup, &mut heard, &Default::default()).expect("a run");
+        crate::support::run::run(&setup, &mut heard, &Default::default()).expect("a run");
         heard.ran.resize(2, 0);
         if let (Some(last), since) = heard.since {
             heard.ran[last as usize] += 10_000 * MS - since;

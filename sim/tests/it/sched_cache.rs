@@ -1,10 +1,11 @@
 //! Cache-aware balancing: processes of threads on machines of two LLCs.
 
+use crate::support::run::run;
 use crate::support::{MS, back, workload};
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
-use wakelab_sim::{Mechanisms, Setup, SimError, run};
+use wakelab_sim::{Mechanisms, Setup, SimError};
 use wakelab_workload::{Op, Work, Workload};
 
 /// What is heard of a run: all of it as text, and how long the threads of each process ran in each LLC after a while.

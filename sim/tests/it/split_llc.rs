@@ -1,10 +1,11 @@
 //! A package whose one LLC the kernel sees as several: costs are those of the hardware.
 
+use crate::support::run::run;
 use std::collections::BTreeMap;
 use wakelab_events::Digest;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup};
 use wakelab_workload::{Load, build};
 
 /// The digest of all events of a run on `packages` of two LLCs, where lines of another LLC cost so much.

@@ -1,10 +1,11 @@
 //! Control groups: who gets how much of the CPUs, by the weights of groups.
 
 use super::support::{MS, back, ns};
+use crate::support::run::run;
 use proptest::prelude::*;
 use wakelab_kernel::Preset;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, Setup, SimError, run};
+use wakelab_sim::{Mechanisms, Setup, SimError};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{CpuMax, Group, Op, Realtime, Workload};
 

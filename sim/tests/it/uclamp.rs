@@ -1,6 +1,7 @@
 //! Utilisation clamps: what they do to frequencies and to where tasks run, and what run queues keep of them.
 
 use crate::support::MS;
+use crate::support::run::run;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::{Preset, Setting, TaskClamp};
 use wakelab_machine::Machine;
@@ -8,7 +9,7 @@ use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
 use wakelab_sched::select::Uclamp;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, PmSide, Setup, SimError, run};
+use wakelab_sim::{Mechanisms, PmSide, Setup, SimError};
 use wakelab_workload::{Call, Op, Program, Realtime, Task, Work, Workload};
 
 fn ns(ns: u64) -> Op {

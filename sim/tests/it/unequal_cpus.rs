@@ -1,6 +1,7 @@
 //! CPUs of unequal capacities: what utilisation comes to on each, and where tasks are moved and placed.
 
 use crate::support::MS;
+use crate::support::run::run;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
@@ -13,7 +14,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::energy::compute_energy;
 use wakelab_sched::select::{Reason, View};
 use wakelab_sim::observe::{Snapshot, observe};
-use wakelab_sim::{Mechanisms, PmSide, Setup, run};
+use wakelab_sim::{Mechanisms, PmSide, Setup};
 use wakelab_workload::{Op, Program, Task, Work, Workload};
 
 /// One CPU of each kind of a Pixel 6, little to big.
@@ -239,7 +240,7 @@ fn a_small_waking_task_goes_where_all_cpus_together_spend_least() {
     let workload = tasks((0..6).map(|n| (vec![ns(60_000 + 40_000 * n), sleep(5 * MS + n * MS)], None)).collect());
     let setup = setup(&machine, "v5.18-eas", "", &workload, "schedutil");
     let mut energy = ExhaustiveEnergy::default();
-    run(&Setup { until: 500 * MS, ..setup }, &mut energy, &AtomicBool::new(false)).expect("a run");
+    wakelab_sim::run(&Setup { until: 500 * MS, ..setup }, &mut energy, &AtomicBool::new(false)).expect("a run");
     assert!(energy.checked > 100, "{}", energy.checked);
 }
 

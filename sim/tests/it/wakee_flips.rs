@@ -1,5 +1,6 @@
 //! `wakee_flips`: who has them, and from whom.
 
+use crate::support::run::run;
 use crate::support::{MS, back, ns};
 use std::collections::BTreeMap;
 use wakelab_events::Digest;
@@ -7,7 +8,7 @@ use wakelab_events::sim::{Event, NewTask, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::{Machine, Noise};
 use wakelab_sim::observe::{Snapshot, observe};
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Load, Op, Workload, build};
 

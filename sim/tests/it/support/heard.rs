@@ -1,9 +1,10 @@
 //! What run queues do on CPU 0: who had it, for how long, and how long wake-ups waited for it.
 
 use super::{MS, back, call, ns, workload};
+use crate::support::run::run;
 use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_kernel::{Class, FairClass, Preset, Switches};
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup};
 use wakelab_workload::{Call, Op, Workload};
 
 /// The presets of a class, by name.

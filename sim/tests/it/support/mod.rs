@@ -3,13 +3,15 @@
 pub mod heard;
 pub mod places;
 pub mod power;
+pub mod run;
 pub mod spread;
 pub mod watched;
 
+use crate::support::run::run;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
-use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
+use wakelab_sim::{Mechanisms, Outcome, Setup, SimError};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Call, Op, Work, Workload};
 

@@ -1,12 +1,13 @@
 //! Runs under governors of frequencies and idle states.
 
 use crate::support::MS;
+use crate::support::run::run;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
-use wakelab_sim::{Mechanisms, Outcome, PmSide, Setup, run};
+use wakelab_sim::{Mechanisms, Outcome, PmSide, Setup};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Op, Work, Workload};
 

@@ -2,11 +2,12 @@
 
 use super::places::Places;
 use super::{MS, back, call, ns, workload};
+use crate::support::run::run;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sched::balance::BusyInterval;
 use wakelab_sched::domain::{DomainOptions, SchedDomain, SdFlags, Uniform, build_sched_domains};
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup};
 use wakelab_workload::{Call, Op, Workload};
 
 /// Hogs that are pinned to a CPU until each of them has had it for a moment, and then may use these, or all.
