@@ -7,32 +7,32 @@
 //! row to the decision code as a [`View`](wakelab_sched::select::View) of the system at that moment. [`stream`] reads
 //! wake-ups, switches, migrations and states of CPUs without those inputs, for statistics and drawings.
 //!
-//! In a browser there is only [`sim`]: all else reads or writes files.
+//! In a browser there is only [`sim`]: all else reads or writes files, and is the feature `files`.
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 pub mod decisions;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 mod error;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 mod folder;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 pub mod limits;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 pub mod recording;
 pub mod sim;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 pub mod simulated;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 pub mod stream;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 mod table;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 mod task_groups;
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 pub use decisions::{Reader, Row, Snapshot, TopoFile};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 pub use error::{ReadError, WriteError};
 pub use sim::Digest;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "files")]
 pub use table::ColumnInfo;

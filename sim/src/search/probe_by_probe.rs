@@ -394,10 +394,10 @@ fn check(
     Ok(ended.len())
 }
 
-/// How many cases are tried: 10,000 with about 25,000 searches, or `PROPTEST_CASES`.
+/// How many cases are tried: 2,500 with about 6,000 searches, or `PROPTEST_CASES`.
 fn config() -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig { cases: cases.unwrap_or(10_000), ..ProptestConfig::default() }
+    ProptestConfig { cases: cases.unwrap_or(2_500), ..ProptestConfig::default() }
 }
 
 proptest! {
