@@ -39,7 +39,10 @@ static __always_inline int sis_param_before_scan(struct search *s, struct cpu_st
 	return limit || !nr_idle_scan ? VERDICT_SCAN : VERDICT_OVERLOADED;
 }
 
-/* SIS_PROP, SIS_LIMIT, SIS_SHORT, SIS_UTIL and SIS_PARAM, in the order of the model's policies. Returns an `enum verdict`. */
+/*
+ * SIS_PROP, SIS_LIMIT, SIS_SHORT, SIS_UTIL and SIS_PARAM, in the order of the model's policies. Returns an
+ * `enum verdict`.
+ */
 static __noinline int before_scan(struct search *s, struct task_state *wakee, bool cores)
 {
 	struct cpu_state *this, *target;
