@@ -3,20 +3,23 @@
 use crate::bpf_skel::types;
 use wakelab_kernel::Setting;
 
+/// Where the program keeps a parameter.
+type Place = fn(&mut types::sis_param, u64);
+
 /// Those that the scheduler has. Of the others `sis_util_exponent` and `sis_param_runnable` have nothing here.
-const NAMES: [&str; 7] = [
-    "sis_util_pct",
-    "sis_param_floor",
-    "sis_param_cap",
-    "sis_param_failed",
-    "sis_param_run",
-    "sis_param_short",
-    "sis_param_short_scan",
+const PARAMETERS: [(&str, Place); 7] = [
+    ("sis_util_pct", |to, value| to.util_pct = value as u32),
+    ("sis_param_floor", |to, value| to.floor = value as u32),
+    ("sis_param_cap", |to, value| to.cap = value as u32),
+    ("sis_param_failed", |to, value| to.failed = value as u32),
+    ("sis_param_run", |to, value| to.run = value),
+    ("sis_param_short", |to, value| to.short_run = value),
+    ("sis_param_short_scan", |to, value| to.short_scan = value as u32),
 ];
 
-/// The parameters that are set.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SisParam(Vec<Setting>);
+/// The parameters that are set: where each is kept, and its value.
+#[derive(Clone, Debug, Default)]
+pub struct SisParam(Vec<(Place, u64)>);
 
 impl SisParam {
     /// Reads `sis_util_pct=110,sis_param_failed=3`.
@@ -26,30 +29,23 @@ impl SisParam {
     pub fn parse(list: &str) -> Result<Self, String> {
         let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
         let setting = |word: &str| {
-            let known = || format!("expected one of {} with a value, as in sis_param_failed=3", NAMES.join(", "));
-            let (name, value) = word.split_once('=').ok_or_else(|| format!("{}, found {word:?}", known()))?;
-            if !NAMES.contains(&name.trim()) {
-                return Err(format!("{}, found {word:?}", known()));
-            }
-            Setting::new(name.trim(), value.trim()).map_err(|e| e.to_string())
+            let parts = word.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+            let known = parts.and_then(|(name, value)| {
+                let (name, place) = PARAMETERS.iter().find(|(known, _)| *known == name)?;
+                Some((*name, *place, value))
+            });
+            let Some((name, place, value)) = known else {
+                let names = PARAMETERS.map(|(name, _)| name).join(", ");
+                return Err(format!("expected one of {names} with a value, as in sis_param_failed=3, found {word:?}"));
+            };
+            Setting::new(name, value).map(|setting| (place, setting.value)).map_err(|e| e.to_string())
         };
         words.map(setting).collect::<Result<_, _>>().map(SisParam)
     }
 
     /// Sets them in the program's constants.
     pub fn set(&self, to: &mut types::sis_param) {
-        for Setting { name, value } in &self.0 {
-            match *name {
-                "sis_util_pct" => to.util_pct = *value as u32,
-                "sis_param_floor" => to.floor = *value as u32,
-                "sis_param_cap" => to.cap = *value as u32,
-                "sis_param_failed" => to.failed = *value as u32,
-                "sis_param_run" => to.run = *value,
-                "sis_param_short" => to.short_run = *value,
-                "sis_param_short_scan" => to.short_scan = *value as u32,
-                _ => unreachable!("{name} was not taken"),
-            }
-        }
+        self.0.iter().for_each(|(place, value)| place(to, *value));
     }
 }
 
@@ -65,7 +61,7 @@ mod tests {
         SisParam::parse(list).unwrap().set(&mut to);
         assert_eq!((to.util_pct, to.floor, to.cap, to.failed), (110, 2, 8, 3));
         assert_eq!((to.run, to.short_run, to.short_scan), (200, 5000, 60));
-        assert_eq!(NAMES.len(), list.matches('=').count(), "each has a place");
+        assert_eq!(PARAMETERS.len(), list.matches('=').count(), "each has a place");
     }
 
     #[test]

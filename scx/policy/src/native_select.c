@@ -43,7 +43,7 @@ void ws_machine(u32 cpus, u32 llcs, u32 levels, bool smt, bool asym, u64 min_gra
 		llc_infos[cpu].nr = 0;
 	}
 	__builtin_memset(idle_cpus, 0, sizeof(idle_cpus));
-	ws_sis_param(&(struct sis_param){ .cap = 0x7fffffff, .short_scan = 100 });
+	ws_sis_param(&(struct sis_param)SIS_PARAM_OF_SIS_UTIL);
 }
 
 void ws_cpu(u32 cpu, const struct cpu_info *info)

@@ -20,7 +20,7 @@ use wakelab_kernel::{Feature, FeatureSet, Preset};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{Arch, DomainOptions, SchedDomains, SchedGroup, SdFlags, Uniform, build_sched_domains};
-use wakelab_sched::select::policy::{SisLimit, SisParamRules};
+use wakelab_sched::select::policy::{self, PolicyStates, SisLimit, SisParamRules};
 use wakelab_sched::select::{
     AsymView, Cx, Decision, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, Reason,
     RqView, Rules, Select, UtilView, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
@@ -92,7 +92,7 @@ fn machine(world: &World) -> Machine {
                 load: row.load,
                 curr_dur_avg: world.table.curr_dur_avg(cpu),
                 next_cpu: next_cpu_of(&world.table, cpu),
-                sis_failed: failed_searches(&world.table, cpu),
+                sis_failed: failed_searches(world.table.policies.as_ref(), cpu),
                 cost,
             },
         );
@@ -158,8 +158,8 @@ fn next_cpu_of(table: &Table, target: Cpu) -> Option<Cpu> {
 }
 
 /// SIS_PARAM: how many searches around this CPU have failed one after another.
-fn failed_searches(table: &Table, target: Cpu) -> u32 {
-    table.policies.as_ref().map_or(0, |states| states.cpu::<wakelab_sched::select::policy::SisParam>(target).nr())
+fn failed_searches(states: Option<&PolicyStates>, target: Cpu) -> u32 {
+    states.map_or(0, |states| states.cpu::<policy::SisParam>(target).nr())
 }
 
 /// The state without what the scheduler does not know, and without what cannot be: a scan of SIS_LIMIT ends in its own
@@ -335,7 +335,7 @@ fn places_by_parameters_as_the_model_does() {
         if out.search > 0 {
             let mut after = world.table.policies.clone().expect("they were made");
             after.decided(&decision, &rules).into_iter().for_each(|change| after.apply(change));
-            let failed = after.cpu::<wakelab_sched::select::policy::SisParam>(decision.target).nr();
+            let failed = failed_searches(Some(&after), decision.target);
             assert_eq!(out.sis_failed, failed, "case {number}: {decision:?} {param:?} {case:#?}");
             halved += u32::from(failed > 1);
         }

@@ -17,6 +17,9 @@ struct sis_param {
 	u32 pad;
 };
 
+/* SIS_UTIL as it is. */
+#define SIS_PARAM_OF_SIS_UTIL { .cap = 0x7fffffff, .short_scan = 100 }
+
 /* How many failed searches in a row are counted. */
 #define SIS_FAILED_MAX 31
 

@@ -17,7 +17,7 @@ SET_BEFORE_LOADING bool asym_capacity;
 SET_BEFORE_LOADING u64 scan_interval_ns = 8000000;
 SET_BEFORE_LOADING u64 min_granularity_ns = 2800000;
 SET_BEFORE_LOADING u64 max_avg_idle_ns = 1000000;
-SET_BEFORE_LOADING struct sis_param sis_param = { .cap = 0x7fffffff, .short_scan = 100 };
+SET_BEFORE_LOADING struct sis_param sis_param = SIS_PARAM_OF_SIS_UTIL;
 SET_BEFORE_LOADING struct cpu_info cpu_infos[MAX_CPUS];
 SET_BEFORE_LOADING struct llc_info llc_infos[MAX_CPUS];
 SET_BEFORE_LOADING u16 llc_cpus[MAX_CPUS];
