@@ -66,6 +66,7 @@ impl Order {
         Order { ranks: Tournament::new(len), stale: (0..len as u32).collect(), is_stale: vec![true; len] }
     }
 
+    #[inline]
     fn set(&mut self, index: usize, rank: Option<Rank>) {
         let key = rank.map_or(Tournament::NONE, |Rank { value, last_of_equals }| {
             let order = if last_of_equals { LAST_INDEX - index as u64 } else { index as u64 };
@@ -81,6 +82,7 @@ impl Order {
         }
     }
 
+    #[inline]
     fn best(&self, range: Range<usize>) -> Option<usize> {
         let key = self.ranks.first_of(range.start, range.end);
         let order = key & LAST_INDEX;

@@ -1,18 +1,22 @@
 //! A tournament over keys, of which the smallest wins.
 //!
 //! ```text
-//!                 1 ◀── the winner of all
-//!          ┌──────┴──────┐
-//!          3             1
-//!       ┌──┴──┐       ┌──┴──┐
-//! keys  7     3       1     4      a new key plays one match on each level, as long as the winner changes
+//!                    1 ◀── the winner of all
+//!          ┌───────┬─┴─────┬───────┐
+//!          3       1       5       2
+//!       ┌─┬┴┬─┐ ┌─┬┴┬─┐ ┌─┬┴┬─┐ ┌─┬┴┬─┐
+//! keys  7 3 9 4 1 8 6 6 5 7 9 9 4 2 8 3     a new key plays one match on each level, as long as the winner changes
 //! ```
+//!
+//! Four play in each match: of 112 keys a new one plays 4 matches, where it would play 7 of two.
 
-/// A binary tree in an array: node `i` has the smaller key of nodes `2i` and `2i + 1`; leaves begin at `leaves`.
+/// The matches by level, the final first: the winner of match `m` plays in place `(m - 1) % 4` of match `(m - 1) / 4`.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    keys: Vec<u64>,
-    leaves: usize,
+    matches: Vec<[u64; 4]>,
+    /// The first match of the first round, in which the keys are.
+    first_round: usize,
+    winner: u64,
 }
 
 impl Tournament {
@@ -21,8 +25,12 @@ impl Tournament {
 
     /// Creates a tournament with `len` places, in which nobody takes part.
     pub fn new(len: usize) -> Self {
-        let leaves = len.next_power_of_two().max(2);
-        Tournament { keys: vec![Self::NONE; 2 * leaves], leaves }
+        let (mut first_round, mut of_round) = (0, 1);
+        while 4 * of_round < len {
+            first_round += of_round;
+            of_round *= 4;
+        }
+        Tournament { matches: vec![[Self::NONE; 4]; first_round + of_round], first_round, winner: Self::NONE }
     }
 
     /// Sets the key of a place.
@@ -31,15 +39,22 @@ impl Tournament {
     /// If there is no such place.
     #[inline]
     pub fn set(&mut self, place: usize, mut key: u64) {
-        let mut node = self.leaves + place;
-        self.keys[node] = key;
-        while node > 1 {
-            key = key.min(self.keys[node ^ 1]);
-            node /= 2;
-            if self.keys[node] == key {
+        let mut m = self.first_round + place / 4;
+        let mut keys = &mut self.matches[m];
+        keys[place % 4] = key;
+        loop {
+            key = keys[0].min(keys[1]).min(keys[2].min(keys[3]));
+            if m == 0 {
+                self.winner = key;
                 return;
             }
-            self.keys[node] = key;
+            let place = (m - 1) % 4;
+            m = (m - 1) / 4;
+            keys = &mut self.matches[m];
+            if keys[place] == key {
+                return;
+            }
+            keys[place] = key;
         }
     }
 
@@ -49,13 +64,13 @@ impl Tournament {
     /// If there is no such place.
     #[inline]
     pub fn get(&self, place: usize) -> u64 {
-        self.keys[self.leaves + place]
+        self.matches[self.first_round + place / 4][place % 4]
     }
 
     /// Returns the smallest key.
     #[inline]
     pub fn first(&self) -> u64 {
-        self.keys[1]
+        self.winner
     }
 
     /// Returns the smallest key of the places `from..to`; [`NONE`](Self::NONE) if there is none.
@@ -63,19 +78,21 @@ impl Tournament {
     /// # Panics
     /// If there are no such places.
     #[inline]
-    pub fn first_of(&self, from: usize, to: usize) -> u64 {
-        let (mut from, mut to) = (from + self.leaves, to + self.leaves);
+    pub fn first_of(&self, mut from: usize, mut to: usize) -> u64 {
+        let mut round = self.first_round;
         let mut first = Self::NONE;
         while from < to {
-            if from % 2 == 1 {
-                first = first.min(self.keys[from]);
+            // Whole matches are compared by their winners, in the next round.
+            while from < to && (from % 4 != 0 || round == 0) {
+                first = first.min(self.matches[round + from / 4][from % 4]);
                 from += 1;
             }
-            if to % 2 == 1 {
+            while from < to && to % 4 != 0 {
                 to -= 1;
-                first = first.min(self.keys[to]);
+                first = first.min(self.matches[round + to / 4][to % 4]);
             }
-            (from, to) = (from / 2, to / 2);
+            (from, to) = (from / 4, to / 4);
+            round = round.saturating_sub(1) / 4;
         }
         first
     }

@@ -3,8 +3,7 @@
 use crate::cpu::{CpuState, Doing, Newidle};
 use crate::engine::Random;
 use crate::engine::Sim;
-use crate::event_queue::TimedEvent;
-use crate::event_queue::Timeline;
+use crate::event_queue::{TimedEvent, TimedEvents, Timeline};
 use crate::model::Model;
 use crate::pm::Pm;
 use crate::pm::clocks::dilation;
@@ -17,7 +16,6 @@ use crate::tick::Hrtimer;
 use crate::uclamp::UclampState;
 use crate::{CpuTime, Setup};
 use smallvec::SmallVec;
-use std::collections::BinaryHeap;
 use wakelab_events::sim::{NewTask, Sink};
 use wakelab_kernel::Feature;
 use wakelab_sched::CpuMask;
@@ -54,8 +52,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             searches: Vec::new(),
             positions: Vec::new(),
         });
+        let rules = model.rules();
         let sys = System {
             model,
+            rules,
             now: 0,
             jiffies: INITIAL_JIFFIES,
             cpus: cpus.collect(),
@@ -81,7 +81,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             clocks: crate::pm::freq_invariance::clocks(model),
             overutilized: false,
             groups: keeps_group_sums(model).then(|| Box::new(GroupTable::new(model.domains, model.balance.rules()))),
-            policies: PolicyStates::new(&model.rules()),
+            policies: PolicyStates::new(&rules),
             dequeued: SmallVec::new(),
             asym_nr_idle_scan: nr_cpus as i32,
             sched_cache: CacheState::new(model, INITIAL_JIFFIES),
@@ -96,8 +96,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             searches: vec![Search::default(); nr_cpus as usize],
             beginning: Select::default(),
             timeline: Timeline::new(nr_cpus),
-            timed_events: BinaryHeap::new(),
-            timed_event_seq: 0,
+            timed_events: TimedEvents::default(),
             random: Random::new(setup.seed),
             sink,
             wakeups: 0,

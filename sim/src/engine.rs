@@ -21,14 +21,12 @@
 //! wake-up to the own CPU has no `Enqueue`, and states that need not wait for a lock are skipped.
 
 use crate::cpu::{Doing, Interrupted, Irq};
-use crate::event_queue::{NEVER, TimedEvent, Timeline};
+use crate::event_queue::{NEVER, TimedEvent, TimedEvents, Timeline};
 use crate::search::Search;
 use crate::system::System;
 use crate::task::State;
 use crate::{CpuTime, Outcome, SimError, Waiting};
 use oorandom::Rand64;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::balance::Nohz;
@@ -57,10 +55,8 @@ pub struct Sim<'m, 's, S> {
     pub beginning: Select,
     /// The next event of each CPU.
     pub timeline: Timeline,
-    /// Events with a time of their own, the earliest first: time, sequence number, what happens.
-    pub timed_events: BinaryHeap<Reverse<(u64, u64, TimedEvent)>>,
-    /// The sequence number of the last timed event: of events at the same time the one that was set first comes first.
-    pub timed_event_seq: u64,
+    /// Events with a time of their own.
+    pub timed_events: TimedEvents,
     pub random: Random,
     pub sink: &'s mut S,
     /// Wake-ups so far.
@@ -105,7 +101,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if self.events.is_multiple_of(4096) && (stop.load(Ordering::Relaxed) || self.sink.gave_up()) {
                 return Ok(true);
             }
-            let timed = self.timed_events.peek().map_or(NEVER, |Reverse((time, ..))| *time);
+            let timed = self.timed_events.first();
             let (of_cpu, cpu) = self.timeline.first();
             let time = of_cpu.min(timed);
             if time >= until {
@@ -117,7 +113,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if of_cpu < timed {
                 self.step(cpu);
             } else {
-                let Reverse((.., what)) = self.timed_events.pop().expect("it was peeked at");
+                let what = self.timed_events.pop();
                 self.timed_event(what);
             }
             self.take_requests();
@@ -173,13 +169,13 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// Sets an event for a time of its own, ns.
+    #[inline]
     pub fn at(&mut self, time: u64, what: TimedEvent) {
-        self.timed_event_seq += 1;
         if let (Some(pm), TimedEvent::Timer(task)) = (&mut self.sys.pm, what) {
             let cpu = self.sys.tasks[task.0 as usize].cpu;
             pm.cpus[cpu as usize].timers.insert((time, task.0));
         }
-        self.timed_events.push(Reverse((time, self.timed_event_seq, what)));
+        self.timed_events.push(time, what);
     }
 
     /// Sends the sink an event.
@@ -232,6 +228,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// A task's timer expires.
+    #[inline]
     pub fn timer_interrupts(&mut self, task: TaskId) {
         let cpu = self.sys.tasks[task.0 as usize].cpu;
         if let Some(pm) = &mut self.sys.pm {

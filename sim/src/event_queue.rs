@@ -4,6 +4,8 @@
 //! an interrupt comes). A tournament over the CPUs makes moving it cost log2(CPUs) comparisons, and leaves no stale
 //! entries behind as a heap would. Events at the same time come in the order of CPU numbers.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::tournament::Tournament;
@@ -49,8 +51,70 @@ impl Timeline {
     }
 }
 
+/// The events with a time of their own, the earliest first; of those at one time the one that was set first.
+#[derive(Clone, Debug, Default)]
+pub struct TimedEvents {
+    heap: BinaryHeap<Timed>,
+    /// The number of the last event that was set.
+    seq: u64,
+}
+
+/// One of them. The time and the number are one key, because a heap compares several times for each event.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    /// The time, ns, and in the low 64 bits the number.
+    key: u128,
+    what: TimedEvent,
+}
+
+impl PartialEq for Timed {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Timed {}
+
+impl PartialOrd for Timed {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The reverse of the key's: the largest of a [`BinaryHeap`] comes first.
+impl Ord for Timed {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
+impl TimedEvents {
+    /// Sets an event for `time`, ns.
+    #[inline]
+    pub fn push(&mut self, time: u64, what: TimedEvent) {
+        self.seq += 1;
+        self.heap.push(Timed { key: u128::from(time) << 64 | u128::from(self.seq), what });
+    }
+
+    /// When the first event is, ns; [`NEVER`] if there is none.
+    #[inline]
+    pub fn first(&self) -> u64 {
+        self.heap.peek().map_or(NEVER, |timed| (timed.key >> 64) as u64)
+    }
+
+    /// Takes the first event.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub fn pop(&mut self) -> TimedEvent {
+        self.heap.pop().expect("there is an event").what
+    }
+}
+
 /// An event with a time of its own, which is not the end of what a CPU does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimedEvent {
     /// The next jiffy begins.
     Jiffy,
@@ -104,6 +168,23 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn timed_events_come_by_time_and_then_in_the_order_in_which_they_were_set(
+            times in prop::collection::vec(0u64..20, 1..100),
+        ) {
+            let mut events = TimedEvents::default();
+            for (n, &time) in times.iter().enumerate() {
+                events.push(time, TimedEvent::Start(TaskId(n as u32)));
+            }
+            let mut order: Vec<usize> = (0..times.len()).collect();
+            order.sort_by_key(|&n| times[n]);
+            for n in order {
+                prop_assert_eq!(events.first(), times[n]);
+                prop_assert_eq!(events.pop(), TimedEvent::Start(TaskId(n as u32)));
+            }
+            prop_assert_eq!(events.first(), NEVER);
+        }
+
         #[test]
         fn first_is_the_smallest(
             nr in 1u32..700,

@@ -163,13 +163,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.emit_inputs(&wakeup, None);
         self.sys.refresh_groups(GroupsRead::All);
         let mut select = Select::default();
-        let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
+        let cx = Cx { rules: &self.sys.rules, wakeup: &wakeup, view: &self.sys };
         (Some(select_task_rq_fair(&mut select, cx, &mut ())), prev_cpu)
     }
     /// `sched_exec()` of the running task, at one moment like a fork. Returns whether the task has moved to another
     /// CPU.
     pub fn exec(&mut self, cpu: Cpu, id: TaskId) -> bool {
-        let model = self.sys.model;
         // Before it, a shell's child closes and redirects files (file_free_rcu()).
         self.sys.call_rcu(cpu, 1);
         self.sys.cache_leave(id);
@@ -186,7 +185,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.refresh_groups(GroupsRead::All);
         let mut select = Select::default();
         let decision =
-            select_task_rq_fair(&mut select, Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
+            select_task_rq_fair(&mut select, Cx { rules: &self.sys.rules, wakeup: &wakeup, view: &self.sys }, &mut ());
         let dest = self.sys.allowed_or_fallback(id, decision.cpu);
         let (waker, decision) = (Some(id.0), Some(decision));
         self.emit_detail(|_| Event::Placed {

@@ -13,10 +13,12 @@ impl System<'_> {
     #[inline]
     pub fn queue(&self, cpu: Cpu) -> CfsRqState {
         let c = &self.cpus[cpu as usize];
-        if let FairRq::Groups(rq) = &c.rq {
-            return root_state(rq);
-        }
-        CfsRqState { weight: c.weight, h_nr_runnable: c.h_nr_queued() - c.rq.nr_delayed(), curr: c.rq.curr().is_some() }
+        let (nr_delayed, curr) = match &c.rq {
+            FairRq::Cfs(rq) => (0, rq.curr()),
+            FairRq::Eevdf(rq) => (rq.nr_delayed(), rq.curr()),
+            FairRq::Groups(rq) => return root_state(rq),
+        };
+        CfsRqState { weight: c.weight, h_nr_runnable: c.h_nr_queued() - nr_delayed, curr: curr.is_some() }
     }
 
     /// `update_load_avg()` of a task and its run queue, before the run queue changes.
@@ -129,11 +131,13 @@ impl System<'_> {
         }
     }
 
-    /// What the end of a delayed dequeue does to the averages. `queue` is the run queue's state up to now.
-    pub fn load_reaped(&mut self, cpu: Cpu, task: TaskId, queue: &CfsRqState) {
+    /// What the end of a delayed dequeue does to the averages. `queue` is the run queue's state up to now, which is not
+    /// needed with groups.
+    pub fn load_reaped(&mut self, cpu: Cpu, task: TaskId, queue: Option<&CfsRqState>) {
         if self.task_groups.is_some() {
             return self.group_reaped(cpu, task);
         }
+        let queue = queue.expect("a task's dequeue was delayed");
         let now = self.clock_pelt(cpu);
         let weight = u64::from(self.es[task].load.weight);
         let entity = EntityState { weight, on_rq: true, sched_delayed: true, curr: false };

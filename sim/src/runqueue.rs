@@ -35,7 +35,7 @@ impl System<'_> {
             return Some(next);
         }
         self.account_mm_sched(cpu);
-        let queue = self.queue(cpu);
+        let queue = self.queue_with_delayed(cpu);
         let c = &mut self.cpus[cpu as usize];
         (c.need_resched, c.need_resched_lazy) = (false, false);
         let blocks = c.rq.curr().filter(|_| prev != Prev::Runs);
@@ -44,7 +44,7 @@ impl System<'_> {
             self.dequeued(cpu, task);
         }
         for &task in &switch.reaped {
-            self.reaped(cpu, task, &queue);
+            self.reaped(cpu, task, queue.as_ref());
         }
         switch.next
     }
@@ -60,7 +60,7 @@ impl System<'_> {
     }
 
     /// A task has joined the run queue.
-    #[inline]
+    #[inline(always)]
     pub fn enqueued(&mut self, cpu: Cpu, task: TaskId) {
         let weight = u64::from(self.es[task].load.weight);
         let c = &mut self.cpus[cpu as usize];
@@ -86,8 +86,15 @@ impl System<'_> {
         }
     }
 
+    /// What [`load_reaped`](Self::load_reaped) needs of the run queue, if tasks are on it whose dequeue was delayed: no
+    /// others are reaped.
+    #[inline]
+    fn queue_with_delayed(&self, cpu: Cpu) -> Option<CfsRqState> {
+        (self.task_groups.is_none() && self.cpus[cpu as usize].rq.nr_delayed() != 0).then(|| self.queue(cpu))
+    }
+
     /// A task whose dequeue was delayed has left the run queue, whose state was `queue` up to now.
-    fn reaped(&mut self, cpu: Cpu, task: TaskId, queue: &CfsRqState) {
+    fn reaped(&mut self, cpu: Cpu, task: TaskId, queue: Option<&CfsRqState>) {
         self.load_reaped(cpu, task, queue);
         self.dequeued(cpu, task);
     }
@@ -148,10 +155,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         {
             return preempted.resched;
         }
-        let (queue, need_resched) = (self.sys.queue(cpu), self.sys.cpus[cpu as usize].need_resched);
+        let (queue, need_resched) = (self.sys.queue_with_delayed(cpu), self.sys.cpus[cpu as usize].need_resched);
         let preempted = self.sys.on_rq(cpu, |rq, es, now| rq.wakeup_preempt(es, now, task, flags, need_resched));
         for &task in &preempted.reaped {
-            self.sys.reaped(cpu, task, &queue);
+            self.sys.reaped(cpu, task, queue.as_ref());
         }
         if !preempted.reaped.is_empty() {
             self.tasks_have_left(cpu);

@@ -105,6 +105,7 @@ pub struct PositionEntry {
 
 impl<'m> Search<'m> {
     /// How many probes have been made at the predicted end.
+    #[inline]
     pub fn probes(&self) -> u32 {
         match self.form {
             Form::Steps => self.steps.as_ref().map_or(0, |steps| steps.predicted.probes()),
@@ -113,6 +114,7 @@ impl<'m> Search<'m> {
     }
 
     /// The LLCs besides the target's whose `has_idle_cores` becomes false when the search ends.
+    #[inline]
     pub fn cleared_idle_cores(&self, decision: &Decision) -> &[Cpu] {
         match self.form {
             // A decision without a domain search may have been made at once: `predicted` is that of another search.
@@ -157,22 +159,22 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let probe = self.slowed(cpu, model.costs.probe);
         let wakeup_cost = self.slowed(cpu, model.costs.wakeup);
         self.emit_inputs(&wakeup, Some(probe));
-        let rules = model.rules();
+        let rules = &self.sys.rules;
         // The state machine of a search that is a position is needed no longer than here.
         let select = &mut self.beginning;
-        let mut decision = select.start(&rules, &wakeup, &mut ());
+        let mut decision = select.start(rules, &wakeup, &mut ());
         let mut probes = 0;
         while decision.is_none() && select.reads_averages() {
             // wake_affine() compares loads, and energies follow from utilisations. Both change all the time: they are
             // read when the search begins. Energies take a probe of each CPU.
             probes = model.probes_for_energy();
-            decision = select.probe(Cx { rules: &rules, wakeup: &wakeup, view: &self.sys }, &mut ());
+            decision = select.probe(Cx { rules, wakeup: &wakeup, view: &self.sys }, &mut ());
         }
         let decided = decision.is_some();
         let position = !decided
             && self.sys.sched_idle.is_none()
             && std::ptr::eq(wakeup.wakee.cpus_ptr, &raw const model.masks[0])
-            && model.search_llcs.takes(&rules, select, &wakeup);
+            && model.search_llcs.takes(rules, select, &wakeup);
         let search = &mut self.searches[cpu as usize];
         (search.began, search.probe, search.wakeup_cost) = (began, probe, wakeup_cost);
         search.form = if position { Form::Position } else { Form::Steps };
@@ -181,7 +183,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             search.wakeup = Some(wakeup);
             began + probes * probe + wakeup_cost
         } else if position {
-            search.position.begin(select, &rules, &model.search_llcs, &wakeup);
+            search.position.begin(select, rules, &model.search_llcs, &wakeup);
             search.wakeup = Some(wakeup);
             let positions = &mut self.sys.llcs[search.position.llc() as usize].positions;
             search.place = positions.len() as u32;
@@ -209,8 +211,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     #[inline]
     pub fn emit_inputs(&mut self, wakeup: &Wakeup<'_>, probe: Option<u64>) {
         if S::INPUTS {
-            let model = self.sys.model;
-            let (rules, view) = (&model.rules(), &self.sys);
+            let (rules, view) = (&self.sys.rules, &self.sys);
             self.sink.inputs(self.sys.now, &Inputs { wakeup, rules, view, probe });
         }
     }
@@ -224,13 +225,13 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             &mut **search.steps.as_mut().expect("the search is a state machine");
         predicted.clone_from(select);
         let wakeup = search.wakeup.as_ref().expect("a search is under way");
-        let found = predicted.finish(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
+        let found = predicted.finish(Cx { rules: &self.sys.rules, wakeup, view: &self.sys }, &mut ());
         let last_probe = search.began + u64::from(predicted.probes()) * search.probe;
         let mut end = last_probe + search.wakeup_cost;
         if found.count.domain_search != 0 {
             end += model.observer_cost;
         }
-        let scan_range = predicted.scan_range(&model.rules(), &found);
+        let scan_range = predicted.scan_range(&self.sys.rules, &found);
         *decision = Some(found);
         let (a, b) = *llcs;
         for llc in [Some(a), (b != a).then_some(b)].into_iter().flatten() {
@@ -249,7 +250,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let wakeup = search.wakeup.as_ref().expect("a search is under way");
         let llc = search.position.llc() as usize;
         let position = &mut search.position;
-        let cx = Cx { rules: &model.rules(), wakeup, view: &self.sys };
+        let cx = Cx { rules: &self.sys.rules, wakeup, view: &self.sys };
         position.predict(cx, &model.search_llcs, &self.sys.llc_idle[llc]);
         let last_probe = search.began + u64::from(position.probes()) * search.probe;
         let observed = if position.searches_domain() { model.observer_cost } else { 0 };
@@ -311,7 +312,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
         if self.sys.llcs[llc as usize].has_idle_cores != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
-            let rules = self.sys.model.rules();
+            let rules = self.sys.rules;
             self.bring_up_positions(llc, |entry, _| entry.reach.reads_idle_cores);
             self.change_seen_by_searches(
                 self.searches_in(llc),
@@ -496,8 +497,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.dependent_positions.clear();
     }
 
-    /// The search is over: takes it off the lists and returns the wake-up and its decision.
-    pub fn take_search(&mut self, cpu: Cpu) -> (Wakeup<'m>, Decision) {
+    /// The search is over: takes it off the lists and returns its decision.
+    pub fn take_search(&mut self, cpu: Cpu) -> Decision {
         let search = &mut self.searches[cpu as usize];
         if search.form == Form::Position {
             return self.take_position(cpu);
@@ -509,12 +510,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 entries.swap_remove(at);
             }
         }
-        let taken = (search.wakeup.take(), search.steps.as_mut().and_then(|steps| steps.decision.take()));
-        (taken.0.expect("a search is under way"), taken.1.expect("a search is under way"))
+        search.wakeup = None;
+        search.steps.as_mut().and_then(|steps| steps.decision.take()).expect("a search is under way")
     }
 
     /// The same for a search that is a position.
-    fn take_position(&mut self, cpu: Cpu) -> (Wakeup<'m>, Decision) {
+    fn take_position(&mut self, cpu: Cpu) -> Decision {
         let model = self.sys.model;
         let search = &mut self.searches[cpu as usize];
         let place = search.place;
@@ -522,13 +523,14 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         positions.swap_remove(place as usize);
         let moved = positions.get(place as usize).map(|entry| entry.cpu);
         self.sys.probing = (search.began, search.probe);
-        let wakeup = search.wakeup.take().expect("a search is under way");
-        let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
+        let wakeup = search.wakeup.as_ref().expect("a search is under way");
+        let cx = Cx { rules: &self.sys.rules, wakeup, view: &self.sys };
         let decision = search.position.decision(cx, &model.search_llcs);
+        search.wakeup = None;
         if let Some(moved) = moved {
             self.searches[moved as usize].place = place;
         }
-        (wakeup, decision)
+        decision
     }
 }
 

@@ -55,7 +55,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     #[inline]
     pub fn hook_decision(&mut self, decision: &Decision) {
         if self.sys.policies.hooks().contains(Hooks::DECISION) {
-            let change = self.sys.policies.decided(decision, &self.sys.model.rules());
+            let change = self.sys.policies.decided(decision, &self.sys.rules);
             self.apply_change(decision.target, change);
         }
     }
@@ -63,7 +63,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     #[cold]
     #[inline(never)]
     fn call_hook(&mut self, hook: Hook, cpu: Cpu) {
-        let change = self.sys.policies.hook(hook, cpu, &self.sys.model.rules(), &self.sys);
+        let change = self.sys.policies.hook(hook, cpu, &self.sys.rules, &self.sys);
         self.apply_change(cpu, change);
     }
 

@@ -25,7 +25,7 @@ use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
 use wakelab_sched::select::policy::PolicyStates;
 use wakelab_sched::select::{
     AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcIdle, LlcView, MaskView, PolicyView,
-    RqView, ScanClock, Uclamp, UtilView,
+    RqView, Rules, ScanClock, Uclamp, UtilView,
 };
 use wakelab_sched::util_est_faster::{FasterSite, util_est_faster};
 
@@ -69,6 +69,8 @@ pub enum GroupsRead {
 pub struct System<'m> {
     /// What does not change.
     pub model: &'m Model<'m>,
+    /// [`Model::rules`](crate::model::Model::rules), which each wake-up reads several times.
+    pub rules: Rules<'m>,
     /// The time, ns.
     pub now: u64,
     /// The jiffies counter.
@@ -183,6 +185,7 @@ impl System<'_> {
 
     /// The class's choice as `select_task_rq()` corrects it: if the task may not use that CPU, it gets the first CPU
     /// that it may use on the node where it was, or else anywhere (`select_fallback_rq()`).
+    #[inline]
     pub fn allowed_or_fallback(&self, task: TaskId, cpu: Cpu) -> Cpu {
         let mask = &self.model.masks[self.tasks[task.0 as usize].mask as usize];
         if mask.test(cpu) {
@@ -231,6 +234,7 @@ impl System<'_> {
     }
 
     /// `_task_util_est()`, 0 with UTIL_EST off.
+    #[inline]
     pub fn task_util_est(&self, task: TaskId) -> u64 {
         match self.model.util_est {
             Some(_) => u64::from(_task_util_est(&self.tasks[task.0 as usize].avg)),

@@ -155,6 +155,7 @@ impl Task {
     }
 
     /// Marks the end of its stretch so far.
+    #[inline]
     pub fn add_mark(&mut self, mark: Mark) {
         self.has_marks = true;
         self.marks.push((self.gathered, mark));
@@ -167,6 +168,7 @@ impl Task {
     }
 
     /// Its first mark that is not dated, and the value of `gathered` there.
+    #[inline]
     pub fn first_mark(&self) -> Option<(u64, Mark)> {
         self.marks.first().copied()
     }
@@ -175,12 +177,14 @@ impl Task {
     ///
     /// # Panics
     /// If it has none.
+    #[inline]
     pub fn remove_first_mark(&mut self) {
         self.marks.remove(0);
         self.has_marks = !self.marks.is_empty();
     }
 
     /// Takes all of its marks away.
+    #[inline]
     pub fn take_marks(&mut self) -> SmallVec<[(u64, Mark); 2]> {
         self.has_marks = false;
         std::mem::take(&mut self.marks)

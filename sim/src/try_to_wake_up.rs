@@ -166,7 +166,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// The search has ended.
     pub fn search_ends(&mut self, cpu: Cpu) {
-        let (wakeup, decision) = self.take_search(cpu);
+        let decision = self.take_search(cpu);
         let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
         let effects = decision.effects;
         if let Some(recent) = effects.recent_used_cpu {
@@ -195,13 +195,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let ended = began + u64::from(search.probes()) * search.probe + self.sys.model.observer_cost;
         // Probes of the fast paths take no time, so that the scan begins with the choice.
         let scan = [began, ended].map(|time| scanned.then_some(time));
-        debug_assert_eq!(wakeup.waker.cpu, cpu);
         let dest = self.sys.allowed_or_fallback(waking.wakee, decision.cpu);
-        self.chosen(cpu, dest, Some(decision), began, scan);
+        self.chosen(cpu, dest, Some(&decision), began, scan);
     }
 
     /// A CPU is chosen: the wakee is on its way to that run queue, directly or by the wakelist.
-    fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<Decision>, began: u64, scan: [Option<u64>; 2]) {
+    fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<&Decision>, began: u64, scan: [Option<u64>; 2]) {
         let model = self.sys.model;
         let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
         let wakee = waking.wakee;
@@ -212,7 +211,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             waker: waking.waker.map(|task| task.0),
             wakee: wakee.0,
             prev_cpu: prev,
-            decision,
+            decision: decision.copied(),
             cpu: dest,
             queued: if wakelist { Queued::Wakelist } else { Queued::Direct },
             began,
@@ -497,6 +496,7 @@ impl Waking {
     }
 
     /// The flags that `wakeup_preempt()` receives. On the wakelist they are lost, and an interrupt enqueues.
+    #[inline]
     fn preempt_flags(&self) -> WakeFlags {
         let mut flags = self.flags();
         flags.set(IN_TASK, self.in_task);
@@ -504,6 +504,7 @@ impl Waking {
     }
 
     /// The flags that placement receives.
+    #[inline]
     pub fn flags(&self) -> WakeFlags {
         let mut flags = WakeFlags::TTWU;
         flags.set(WakeFlags::SYNC, self.sync);
@@ -514,6 +515,7 @@ impl Waking {
 
 impl<'m> System<'m> {
     /// The I/O is done: the CPU where the task went to sleep does not count it any more (`try_to_wake_up()`).
+    #[inline]
     pub fn io_done(&mut self, id: TaskId) {
         let task = &mut self.tasks[id.0 as usize];
         // Not the task's present CPU: balancing moves sleepers whose dequeue is delayed.

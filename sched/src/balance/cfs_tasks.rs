@@ -27,8 +27,13 @@ impl CfsTasks {
     /// If the task is not in the list.
     #[inline]
     pub fn dequeue(&mut self, task: TaskId) {
-        let at = self.position(task);
-        self.tasks.remove(at);
+        // Most often the task was enqueued or picked last, and remove() would call memmove() for those behind it.
+        if self.tasks.last() == Some(&task) {
+            self.tasks.pop();
+        } else {
+            let at = self.position(task);
+            self.tasks.remove(at);
+        }
     }
 
     /// Moves a task to the head, so that it is taken last: when it is picked (`pick_next_task_fair()`,
@@ -50,6 +55,7 @@ impl CfsTasks {
         self.tasks.iter().copied()
     }
 
+    #[inline]
     fn position(&self, task: TaskId) -> usize {
         // Most often the task was enqueued or picked last.
         self.tasks.iter().rposition(|&other| other == task).expect("the task is on the run queue")

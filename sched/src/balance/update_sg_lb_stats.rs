@@ -198,7 +198,7 @@ impl SgLbStats {
     }
 
     /// The part of `update_sg_lb_stats()` after the loop.
-    #[inline]
+    #[inline(always)]
     fn classify<V: BalanceView>(&mut self, env: &LbEnv<'_, V>, group: &SchedGroup, local: bool) {
         let facts = (group.weight, env.view.group_capacity(env.level, group), group.flags);
         let smt_balance = env.balance.rules.smt_balance && !local && env.params.dst_idle();

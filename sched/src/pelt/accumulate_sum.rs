@@ -192,7 +192,7 @@ pub fn __update_load_avg_blocked_se(now: u64, se: &mut SchedAvg, weight: u64) ->
 
 /// Ages a task on its run queue, up to `now` in ns of that run queue's PELT clock. Returns whether the averages were
 /// taken; if so `util_est` may be updated at the next dequeue (`__update_load_avg_se()`, 7.3).
-#[inline]
+#[inline(always)]
 pub fn __update_load_avg_se(now: u64, se: &mut SchedAvg, entity: &EntityState) -> bool {
     let crossed = ___update_load_sum(now, se, u64::from(entity.on_rq), entity.se_runnable(), entity.curr);
     if crossed {

@@ -79,6 +79,7 @@ pub fn _task_util_est(se: &SchedAvg) -> u32 {
 }
 
 /// Adds the estimate of a task that joins to the run queue's (`util_est_enqueue()`, 7.3).
+#[inline]
 pub fn util_est_enqueue(cfs_rq: &mut SchedAvg, se: &SchedAvg) {
     cfs_rq.util_est = cfs_rq.util_est.wrapping_add(_task_util_est(se));
 }
@@ -86,6 +87,7 @@ pub fn util_est_enqueue(cfs_rq: &mut SchedAvg, se: &SchedAvg) {
 /// Subtracts the estimate of a task that leaves from the run queue's (`util_est_dequeue()`, 7.3).
 ///
 /// It must be called before the task's own update, so that it subtracts what was added.
+#[inline]
 pub fn util_est_dequeue(cfs_rq: &mut SchedAvg, se: &SchedAvg) {
     cfs_rq.util_est = cfs_rq.util_est.saturating_sub(_task_util_est(se));
 }

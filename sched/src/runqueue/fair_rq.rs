@@ -56,7 +56,11 @@ impl FairRq {
     /// The number of delayed tasks: those that sleep but are still queued (`h_nr_delayed`, 6.12). CFS has none.
     #[inline]
     pub fn nr_delayed(&self) -> u32 {
-        self.nr_queued() - self.nr_runnable()
+        match self {
+            FairRq::Cfs(_) => 0,
+            FairRq::Eevdf(rq) => rq.nr_delayed(),
+            FairRq::Groups(rq) => rq.nr_queued() - rq.nr_runnable(),
+        }
     }
 
     /// The number of queued tasks of policy `SCHED_IDLE` (`idle_h_nr_running`, 6.1 and 6.12).
@@ -98,6 +102,7 @@ impl FairRq {
     /// Puts a task on the queue and returns whether that requests a reschedule of the running task
     /// (`enqueue_task_fair()`). EEVDF also handles the wake-up of a task whose dequeue was delayed
     /// ([`sched_delayed`](super::Entity::sched_delayed)).
+    #[inline]
     pub fn enqueue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: EnqueueFlags) -> Resched {
         match self {
             FairRq::Cfs(rq) => {
@@ -111,6 +116,7 @@ impl FairRq {
     }
 
     /// Takes a task off the queue (`dequeue_task_fair()`). EEVDF may delay that.
+    #[inline]
     #[must_use]
     pub fn dequeue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: DequeueFlags) -> Dequeued {
         match self {
@@ -125,6 +131,7 @@ impl FairRq {
 
     /// Prepares a task that slept on this queue for an enqueue on another, with `WAKEUP | MIGRATED`
     /// (`migrate_task_rq_fair()`). EEVDF does nothing here: a lag is relative to V already.
+    #[inline]
     pub fn migrate_task_rq(&self, es: &mut Entities, task: TaskId) {
         match self {
             FairRq::Cfs(rq) => rq.migrate_task_rq(&mut es[task]),
@@ -138,6 +145,7 @@ impl FairRq {
     ///
     /// `flags` are the wake-up's: `FORK` for a new task, `SYNC`; none if the balancer attached the task.
     /// `need_resched`: `TIF_NEED_RESCHED` is set already; `TIF_NEED_RESCHED_LAZY` does not count.
+    #[inline]
     pub fn wakeup_preempt(
         &mut self,
         es: &mut Entities,
@@ -154,6 +162,7 @@ impl FairRq {
     }
 
     /// Gives the CPU to the task that should have it (`__schedule()`). The caller clears the need-resched flags.
+    #[inline]
     pub fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
         either!(self, rq => rq.schedule(es, now, prev))
     }
@@ -207,6 +216,7 @@ impl FairRq {
     }
 
     /// Charges the running task up to `now` (`update_curr()`). CFS never requests a reschedule here.
+    #[inline]
     pub fn update_curr(&mut self, es: &mut Entities, now: u64) -> Resched {
         match self {
             FairRq::Cfs(rq) => {

@@ -223,6 +223,7 @@ impl System<'_> {
     }
 
     /// Whether the CPU needs no interrupt: an idle CPU that waits in MWAIT sees the flag (`set_nr_if_polling()`).
+    #[inline]
     pub fn needs_no_interrupt(&self, cpu: Cpu, irq: Irq) -> bool {
         let idle = self.cpus[cpu as usize].doing == Doing::Idle;
         irq == Irq::Resched && idle && self.pm_model().is_some_and(|model| model.wakes_by_write)

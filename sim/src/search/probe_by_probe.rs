@@ -228,7 +228,7 @@ fn both(model: &Model<'_>, setup: &Setup<'_>, planned: &[Planned], changes: &[(u
         for (n, search) in searches.iter().enumerate() {
             let cpu = search.planned.waker;
             if ended[n].is_none() && sim.timeline.get(cpu) < time {
-                let (end, (_, decision)) = (sim.timeline.get(cpu), sim.take_search(cpu));
+                let (end, decision) = (sim.timeline.get(cpu), sim.take_search(cpu));
                 let cleared = sim.searches[cpu as usize].cleared_idle_cores(&decision).to_vec();
                 ended[n] = Some((end, decision, cleared));
             }

@@ -27,9 +27,14 @@ impl CfsRq {
     /// Advances the queue's virtual time to the least vruntime of its tasks (`update_min_vruntime()`, 6.1). It never
     /// goes back, because a task may join with less.
     pub(super) fn update_min_vruntime(&mut self, es: &Entities) {
-        let tasks = [self.queued_curr(es), self.tasks_timeline.first()].into_iter().flatten();
-        let least = tasks.map(|task| es[task].vruntime).reduce(|a, b| if vtime_before(b, a) { b } else { a });
-        if let Some(least) = least.filter(|&least| vtime_before(self.min_vruntime, least)) {
+        let curr = self.queued_curr(es).map(|task| es[task].vruntime);
+        let leftmost = self.tasks_timeline.first().map(|task| es[task].vruntime);
+        let least = match (curr, leftmost) {
+            (Some(curr), Some(leftmost)) if vtime_before(leftmost, curr) => leftmost,
+            (Some(vruntime), _) | (None, Some(vruntime)) => vruntime,
+            (None, None) => return,
+        };
+        if vtime_before(self.min_vruntime, least) {
             self.min_vruntime = least;
         }
     }
