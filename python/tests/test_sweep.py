@@ -1,10 +1,14 @@
 """Sweeps: their folder, and that a Ray cluster makes the same bytes as this machine, whoever dies meanwhile."""
 
+import contextlib
 import fcntl
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -38,7 +42,8 @@ def contents(sweep):
 @pytest.fixture(scope="module")
 def ray_works():
     """Skips a test where Ray starts no cluster; with WAKELAB_PYTHON=1 that is a failure."""
-    script = "import ray; ray.init(num_cpus=1, include_dashboard=False, object_store_memory=200_000_000)"
+    options = "address='local', num_cpus=1, include_dashboard=False, object_store_memory=200_000_000"
+    script = f"import ray; ray.init({options})"
     env = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}
     try:
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=180, env=env)
@@ -158,6 +163,45 @@ def test_a_node_that_is_lost_costs_nothing(tmp_path, cluster, slow):
     assert len(lost) == 1
     assert lost[0] < len(slow.files)
     assert contents(there) == contents(slow)
+
+
+@pytest.fixture
+def client_server(no_cluster, monkeypatch):
+    """The address of the client server of a cluster that runs by itself, as `ray start` starts it."""
+    # Its token would be written to the home folder.
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # The path of a socket has to be short.
+    folder = tempfile.mkdtemp(prefix="ray-")
+    monkeypatch.setenv("RAY_TMPDIR", folder)
+    options = ["--head", "--block", "--port=0", "--num-cpus=2", "--object-store-memory=100000000"]
+    options += ["--include-dashboard=false", f"--ray-client-server-port={port}"]
+    start = [sys.executable, "-m", "ray.scripts.scripts", "start", *options]
+    head = subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            break
+        time.sleep(0.2)
+    yield f"ray://127.0.0.1:{port}"
+    for process in [*psutil.Process(head.pid).children(recursive=True), psutil.Process(head.pid)]:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    head.wait()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_cluster_that_runs_elsewhere_makes_the_same_bytes(tmp_path, client_server, program):
+    space = tmp_path / "s.toml"
+    made = wakelab.sweep(SPACE, out=tmp_path / "here", cache=False)
+    space.write_bytes((tmp_path / "here" / "sweep.toml").read_bytes())
+    program("sweep", space, "--out", tmp_path / "there", "--engine", client_server)
+    there = {path.name: path.read_bytes() for path in (tmp_path / "there").glob("part-*")}
+    assert there == contents(made)
+    # Beside it, the engine `ray` starts a cluster of its own.
+    wakelab.sweep(SPACE, out=tmp_path / "own", engine="ray", jobs=1)
 
 
 def test_a_driver_that_is_killed_is_continued(tmp_path, no_cluster, slow):

@@ -223,10 +223,14 @@ def _cluster(ray: Any, engine: str, jobs: int | None) -> Iterator[None]:
         elif os.environ.get("RAY_ADDRESS"):
             ray.init(**options)
         else:
-            ray.init(num_cpus=jobs, include_dashboard=False, object_store_memory=_STORE, **options)
+            # Without an address Ray would take the cluster that somebody has started on this machine.
+            store = {"object_store_memory": _STORE}
+            ray.init(address="local", num_cpus=jobs, include_dashboard=False, **store, **options)
     except Exception as error:
         raise InputError(
-            f"engine: {engine}: no cluster answers: {error}\n  hint: `ray status` shows whether one runs", "engine"
+            f"engine: {engine}: no cluster answers: {error}\n"
+            "  hint: `ray status` shows whether one runs; for one that asks for a token set RAY_AUTH_MODE=token",
+            "engine",
         ) from None
     try:
         yield

@@ -165,8 +165,9 @@ pub fn fit(
         return Err(FitError::NoConstants(machine.name.clone()));
     }
     let seed = run_seed(request.seed, "fit", 0);
-    let search = Search { runner, jobs, stop, progress, constants: &constants, budget: request.budget, seed };
-    let found = search.run(&short, &long, request.ensemble)?;
+    let (budget, size) = (request.budget, request.ensemble);
+    let search = Search { runner, jobs, stop, progress, constants: &constants, budget, size, seed };
+    let found = search.run(&short, &long)?;
     let all = problem(Loads::All, Effort::FULL)?;
     let measure = |values: &[u64]| {
         let rows = all.simulate(runner, jobs, &constants, values, stop);

@@ -82,6 +82,8 @@ pub(super) struct Search<'a> {
     pub(super) progress: &'a dyn FitProgress,
     pub(super) constants: &'a [Constant],
     pub(super) budget: usize,
+    /// The most sets of the ensemble.
+    pub(super) size: usize,
     pub(super) seed: u64,
 }
 
@@ -154,13 +156,12 @@ impl Trials<'_> {
 }
 
 impl Search<'_> {
-    /// Searches with the runs of `short` and `long`; `size` is the most sets of the ensemble.
-    pub(super) fn run(&self, short: &Problem, long: &Problem, size: usize) -> Result<Found, FitError> {
+    /// Searches with the runs of `short` and `long`.
+    pub(super) fn run(&self, short: &Problem, long: &Problem) -> Result<Found, FitError> {
         let middle = self.values(&vec![0.5; self.constants.len()]);
         let mut trials = Trials::new(self, short);
         let ends = 2 * self.constants.len();
-        let points = (self.budget / 5).max(8);
-        let in_short = self.budget.max(points + ends + self.population() + 1);
+        let (points, in_short) = (self.points(), self.in_short());
 
         trials.sum(Stage::Hypercube, (1, in_short), &middle);
         if let Some(why) = trials.failed {
@@ -192,26 +193,26 @@ impl Search<'_> {
             return Err(self.interrupted([trials.sums.len(), 0]));
         }
 
-        let in_long = (self.budget / LONG_SHARE).max(size + self.population());
+        let in_long = self.in_long();
         let mut decided = Trials::new(self, long);
         let fitting = trials.fitting();
         decided.sum(Stage::TrustRegion, (1, in_long), &fitting[0]);
         if decided.stopped {
             return Err(self.interrupted([trials.sums.len(), 0]));
         }
-        let generations = ((in_long.saturating_sub(size)) / self.population()).max(1);
+        let generations = ((in_long.saturating_sub(self.size)) / self.population()).max(1);
         let from = self.place(&fitting[0]);
         self.cmaes(&mut decided, Stage::TrustRegion, &from, STEPS[1], generations, (1, in_long));
         let mut done = 1 + generations * self.population();
-        let all = in_long.max(done + size);
-        for values in self.far_apart(&fitting, size) {
+        let all = in_long.max(done + self.size);
+        for values in self.far_apart(&fitting, self.size) {
             done += 1;
             decided.sum(Stage::Ensemble, (done, all), &values);
         }
         if decided.stopped {
             return Err(self.interrupted([trials.sums.len(), decided.sums.len()]));
         }
-        let mut sets = self.far_apart(&decided.fitting(), size);
+        let mut sets = self.far_apart(&decided.fitting(), self.size);
         sets.sort_by(|a, b| decided.sums[a].total_cmp(&decided.sums[b]));
         let tried = |values: Vec<u64>| Tried { misfit: decided.mean(decided.sums[&values]), values };
         Ok(Found {
@@ -222,9 +223,25 @@ impl Search<'_> {
         })
     }
 
+    /// The points of the hypercube.
+    fn points(&self) -> usize {
+        (self.budget / 5).max(8)
+    }
+
+    /// How many sets are tried in short runs: the budget, or as many as each stage needs.
+    fn in_short(&self) -> usize {
+        self.budget.max(self.points() + 2 * self.constants.len() + self.population() + 1)
+    }
+
+    /// How many sets are tried in long runs, about.
+    fn in_long(&self) -> usize {
+        (self.budget / LONG_SHARE).max(self.size + self.population())
+    }
+
     /// The error after a stop, when so many sets had been tried in short and in long runs.
     pub(super) fn interrupted(&self, tried: [usize; 2]) -> FitError {
-        FitError::Interrupted { tried: tried.iter().sum(), of: self.budget + self.budget / LONG_SHARE }
+        let tried = tried.iter().sum();
+        FitError::Interrupted { tried, of: (self.in_short() + self.in_long()).max(tried) }
     }
 
     /// CMA-ES from a place in the ranges.

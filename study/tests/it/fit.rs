@@ -143,8 +143,9 @@ impl FitProgress for Stopping<'_> {
 fn a_stop_ends_the_search_and_says_how_far_it_came() {
     let folder = tempfile::tempdir().unwrap();
     let (machine, observed) = (machine(), observed(&table(folder.path(), (60.0, 200.0), "")));
-    let request = Request { machine: &machine, workloads: &[], budget: 120, ensemble: 4, seed: 1, fitted: "" };
-    for after in [3, 40, usize::MAX] {
+    // The smallest budget, in its long runs: there are more than a twelfth of it.
+    for (budget, after) in [(120, 3), (120, 40), (120, usize::MAX), (60, 66)] {
+        let request = Request { machine: &machine, workloads: &[], budget, ensemble: 4, seed: 1, fitted: "" };
         let stop = AtomicBool::new(false);
         let progress = Stopping { after, stop: &stop, stages: Mutex::default() };
         let found = fit(&Stand, &observed, &request, 1, &progress, &stop);
