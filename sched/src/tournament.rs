@@ -83,11 +83,11 @@ impl Tournament {
         let mut first = Self::NONE;
         while from < to {
             // Whole matches are compared by their winners, in the next round.
-            while from < to && (from % 4 != 0 || round == 0) {
+            while from < to && (!from.is_multiple_of(4) || round == 0) {
                 first = first.min(self.matches[round + from / 4][from % 4]);
                 from += 1;
             }
-            while from < to && to % 4 != 0 {
+            while from < to && !to.is_multiple_of(4) {
                 to -= 1;
                 first = first.min(self.matches[round + to / 4][to % 4]);
             }

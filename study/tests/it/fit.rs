@@ -134,8 +134,9 @@ struct Stopping<'a> {
 impl FitProgress for Stopping<'_> {
     fn tried(&self, stage: Stage, done: usize, all: usize, best: f64) {
         assert!(done >= 1 && done <= all && best.is_finite(), "{stage:?} {done} of {all}: {best}");
-        *self.stages.lock().unwrap().entry(format!("{stage:?}")).or_default() += 1;
-        self.stop.fetch_or(done >= self.after, Ordering::Relaxed);
+        let mut stages = self.stages.lock().unwrap();
+        *stages.entry(format!("{stage:?}")).or_default() += 1;
+        self.stop.fetch_or(stages.values().sum::<usize>() >= self.after, Ordering::Relaxed);
     }
 }
 
