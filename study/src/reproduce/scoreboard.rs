@@ -201,9 +201,10 @@ pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// About how much CPU time the runs of a headline may take, s: those of all tables together are then done in three
-/// minutes on two cores.
-const HEADLINE_CPU_S: f64 = 12.0;
+/// About how much CPU time the runs of a headline may take, s. Those of all tables together are then to take a minute
+/// and a half on two cores, and take about two to three times as long: what searches all LLCs of a node (SIS_NODE) costs
+/// up to twenty times the mean.
+const HEADLINE_CPU_S: f64 = 5.0;
 
 /// Whether a row is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
