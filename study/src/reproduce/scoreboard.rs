@@ -201,9 +201,9 @@ pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// About how much CPU time the runs of a headline may take, s. Those of all tables together are then to take a minute
-/// and a half on two cores, and take about two to three times as long: what searches all LLCs of a node (SIS_NODE) costs
-/// up to twenty times the mean.
+/// About how much CPU time the runs of a headline may take, s. By this estimate those of all tables together take a
+/// minute and a half on two cores; they take two to three times as long, because what searches all LLCs of a node
+/// (SIS_NODE) costs up to twenty times the mean.
 const HEADLINE_CPU_S: f64 = 5.0;
 
 /// Whether a row is simulated.
