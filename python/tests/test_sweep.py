@@ -103,13 +103,20 @@ def test_a_cluster_makes_the_same_bytes(tmp_path, no_cluster):
     assert time.monotonic() - began < 60
 
 
-def test_the_program_leaves_a_cluster_to_the_package(tmp_path, no_cluster, program):
+def by_program(tmp_path, program, *options):
+    """What the program writes with these options, what it prints, and what the package makes here."""
     space = tmp_path / "s.toml"
     made = wakelab.sweep(SPACE, out=tmp_path / "here", cache=False)
     space.write_bytes((tmp_path / "here" / "sweep.toml").read_bytes())
-    said = program("sweep", space, "--out", tmp_path / "there", "--engine", "ray", "--jobs", "2")
+    said = program("sweep", space, "--out", tmp_path / "there", *options)
+    there = {path.name: path.read_bytes() for path in (tmp_path / "there").glob("part-*")}
+    return there, said, contents(made)
+
+
+def test_the_program_leaves_a_cluster_to_the_package(tmp_path, no_cluster, program):
+    there, said, here = by_program(tmp_path, program, "--engine", "ray", "--jobs", "2")
     assert said == f"16 runs of 8 points in {tmp_path / 'there'}\n"
-    assert {path.name for path in (tmp_path / "there").glob("part-*")} == set(contents(made))
+    assert there == here
 
 
 def test_a_worker_that_is_killed_costs_nothing(tmp_path, no_cluster, slow):
@@ -194,12 +201,8 @@ def client_server(no_cluster, monkeypatch):
 
 
 def test_a_cluster_that_runs_elsewhere_makes_the_same_bytes(tmp_path, client_server, program):
-    space = tmp_path / "s.toml"
-    made = wakelab.sweep(SPACE, out=tmp_path / "here", cache=False)
-    space.write_bytes((tmp_path / "here" / "sweep.toml").read_bytes())
-    program("sweep", space, "--out", tmp_path / "there", "--engine", client_server)
-    there = {path.name: path.read_bytes() for path in (tmp_path / "there").glob("part-*")}
-    assert there == contents(made)
+    there, _, here = by_program(tmp_path, program, "--engine", client_server)
+    assert there == here
     # Beside it, the engine `ray` starts a cluster of its own.
     wakelab.sweep(SPACE, out=tmp_path / "own", engine="ray", jobs=1)
 

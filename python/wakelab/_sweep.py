@@ -224,8 +224,13 @@ def _cluster(ray: Any, engine: str, jobs: int | None) -> Iterator[None]:
             ray.init(**options)
         else:
             # Without an address Ray would take the cluster that somebody has started on this machine.
-            store = {"object_store_memory": _STORE}
-            ray.init(address="local", num_cpus=jobs, include_dashboard=False, **store, **options)
+            ray.init(
+                address="local",
+                num_cpus=jobs,
+                include_dashboard=False,
+                object_store_memory=_STORE,
+                **options,
+            )
     except Exception as error:
         raise InputError(
             f"engine: {engine}: no cluster answers: {error}\n"

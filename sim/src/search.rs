@@ -369,7 +369,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     fn bring_up_to_policies(&mut self, llc: u32, depends: impl Fn(Cpu, &Search<'m>) -> bool) {
         self.bring_up_positions(llc, |entry, search| entry.reach.asks_policies && depends(entry.cpu, search));
-        let rules = self.sys.model.rules();
+        let rules = self.sys.rules;
         self.bring_up(
             llc,
             |_| true,
@@ -431,7 +431,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         may_depend: impl Fn(&SearchEntry) -> bool,
         depends: impl Fn(&Search<'m>, &Wakeup<'m>) -> bool,
     ) {
-        let rules = self.sys.model.rules();
+        let rules = self.sys.rules;
         for at in 0..self.sys.llcs[llc as usize].searches.len() {
             let entry = self.sys.llcs[llc as usize].searches[at];
             // With all probes made the decision stands, and only the rest of the wake-up takes its time.
@@ -500,6 +500,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// The search is over: takes it off the lists and returns its decision.
     pub fn take_search(&mut self, cpu: Cpu) -> Decision {
         let search = &mut self.searches[cpu as usize];
+        debug_assert_eq!(search.wakeup.as_ref().map(|wakeup| wakeup.waker.cpu), Some(cpu));
         if search.form == Form::Position {
             return self.take_position(cpu);
         }

@@ -31,7 +31,7 @@ impl CfsTasks {
         if self.tasks.last() == Some(&task) {
             self.tasks.pop();
         } else {
-            let at = self.position(task);
+            let at = self.tasks.iter().rposition(|&other| other == task).expect("the task is on the run queue");
             self.tasks.remove(at);
         }
     }
@@ -53,11 +53,5 @@ impl CfsTasks {
     #[inline]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = TaskId> + '_ {
         self.tasks.iter().copied()
-    }
-
-    #[inline]
-    fn position(&self, task: TaskId) -> usize {
-        // Most often the task was enqueued or picked last.
-        self.tasks.iter().rposition(|&other| other == task).expect("the task is on the run queue")
     }
 }
