@@ -14,7 +14,7 @@
 //! | [`DomainRules`] | scheduling domains |
 //! | [`CpufreqRules`] with [`SugovRules`] | frequency selection |
 //! | [`CpuidleRules`] with [`MenuRules`] | idle governors |
-//! | [`CoreRules`] | what the fair class meets outside of fair.c |
+//! | [`CoreRules`] with [`ExtRules`] | what the fair class meets outside of fair.c, and sched_ext |
 //!
 //! No other crate decides anything by a kernel's name or version number. Every datum names its source, and what was not
 //! checked against a source tree says so.
@@ -37,12 +37,12 @@ pub use power_option::PowerOption;
 pub use preset::{Hz, Preset, PresetError, SwitchError};
 pub use rules::{
     AsymDetection, BalanceRules, BusyHold, BusyInterval, CapacitySearch, CfsRules, Class, Code, CoreRules,
-    CpufreqRules, CpuidleRules, DomainRules, Eas, EevdfRules, EnergyModel, FairClass, FindGroup, Footprint, GroupFlags,
-    GroupReweight, GroupRules, GroupShares, Headroom, HrtickForm, IdleSearch, IlbWalk, ImbNuma, InitWeight, LagLimit,
-    LlcBusy, LlcId, LlcThreads, MenuRules, NewidleRules, NewidleStop, NumaFork, NumaImbalance, PeltRules, PkgName,
-    PreferSibling, PressureForm, Push, RtBandwidthForm, Rule, RuleSet, RunnableBoost, SchedCacheRules, Serialize,
-    SiblingImbalance, SisProp, SliceProtection, SmtScan, SugovRules, SumRule, Teo, ThrottleForm, TransitionDelay,
-    Typical, UtilEst, UtilFits, Wakelist, WakeupPreempt,
+    CpufreqRules, CpuidleRules, DomainRules, Eas, EevdfRules, EnergyModel, ExtRules, ExtSelectCpu, ExtTypes, FairClass,
+    FindGroup, Footprint, GroupFlags, GroupReweight, GroupRules, GroupShares, Headroom, HrtickForm, IdleSearch,
+    IlbWalk, ImbNuma, InitWeight, LagLimit, LlcBusy, LlcId, LlcThreads, MenuRules, NewidleRules, NewidleStop, NumaFork,
+    NumaImbalance, PeltRules, PkgName, PreferSibling, PressureForm, Push, RtBandwidthForm, Rule, RuleSet,
+    RunnableBoost, SchedCacheRules, Serialize, SiblingImbalance, SisProp, SliceProtection, SmtScan, SugovRules,
+    SumRule, Teo, ThrottleForm, TransitionDelay, Typical, UtilEst, UtilFits, Wakelist, WakeupPreempt,
 };
 pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
 pub use setting::{Setting, SettingError};

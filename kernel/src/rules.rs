@@ -9,6 +9,7 @@ mod balance;
 mod cpufreq;
 mod cpuidle;
 mod describe;
+mod ext;
 mod fair;
 mod pelt;
 mod placement;
@@ -24,6 +25,7 @@ pub use balance::{
 pub use cpufreq::{BusyHold, CpufreqRules, Headroom, SugovRules, TransitionDelay};
 pub use cpuidle::{CpuidleRules, MenuRules, Teo, Typical};
 pub use describe::{Rule, RuleSet};
+pub use ext::{ExtRules, ExtSelectCpu, ExtTypes};
 pub use fair::{CfsRules, Class, EevdfRules, FairClass, LagLimit, SliceProtection, WakeupPreempt};
 pub use pelt::{InitWeight, PeltRules, SumRule, UtilEst};
 pub use placement::{

@@ -124,6 +124,7 @@ impl Side {
             mechanisms: Mechanisms::default(),
             observer_cost: 0,
             pm: self.variant.pm.map(|side| PmSide { measured_from: self.settle_ns, ..side }),
+            scheduler: None,
         }
     }
 }

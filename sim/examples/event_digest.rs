@@ -25,6 +25,7 @@ fn main() {
                 mechanisms: Mechanisms::default(),
                 observer_cost: 0,
                 pm: None,
+                scheduler: None,
             };
             let mut digest = Digest::default();
             let outcome = run(&setup, &mut digest, &AtomicBool::new(false)).expect("a run");

@@ -4,6 +4,7 @@ use crate::cpu::{CpuState, Doing, Newidle};
 use crate::engine::Random;
 use crate::engine::Sim;
 use crate::event_queue::{TimedEvent, TimedEvents, Timeline};
+use crate::ext::ExtState;
 use crate::model::Model;
 use crate::pm::Pm;
 use crate::pm::clocks::dilation;
@@ -87,6 +88,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             sched_cache: CacheState::new(model, INITIAL_JIFFIES),
             uclamp: UclampState::new(model),
             rt: model.realtime(setup.kernel),
+            ext: None,
             task_groups: None,
             rcu: None,
             requests: false,
@@ -119,6 +121,16 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_tasks();
         sim.add_interrupts();
         sim.pm_start();
+        match ExtState::new(setup, model) {
+            Ok(None) => {}
+            Ok(ext) => {
+                sim.sys.ext = ext;
+                // Nothing is balanced.
+                sim.sys.groups = None;
+                sim.enable_ext();
+            }
+            Err(error) => sim.failed = Some(error),
+        }
         sim
     }
 

@@ -21,6 +21,8 @@ pub enum Doing {
     Run,
     /// Searching for a CPU for a wakee.
     Search,
+    /// `ops.select_cpu()` of a scheduler of sched_ext.
+    ExtSelect,
     /// Waiting until the wakee has left its CPU (`smp_cond_load_acquire(&p->on_cpu)`).
     Spin,
     /// Taking another CPU's run queue lock and enqueueing, until other CPUs see the wakee there.
@@ -70,6 +72,8 @@ pub enum Irq {
     RtoPush,
     /// An interrupt of the workload's source of this number.
     Device(u32),
+    /// A timer of the scheduler of sched_ext.
+    ExtTimer(u32),
     /// The softirq that it raised.
     Softirq(u32),
 }

@@ -217,6 +217,8 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::FairServer(cpu) => self.fair_server_timer(cpu),
             TimedEvent::DlReplenish(task) => self.dl_replenish_timer(task),
             TimedEvent::DlInactive(task) => self.dl_inactive_timer(task),
+            TimedEvent::ExtTimer(number, cpu) => self.ext_timer_expires(number, cpu),
+            TimedEvent::ExtWatchdog => self.ext_watchdog(),
             TimedEvent::Device(source, cpu) => self.device_interrupts(source, cpu),
             TimedEvent::Freq(policy) => self.freq_changes(policy as usize),
             TimedEvent::Undemoted(core) => self.demotion_ends(core as usize),
@@ -247,6 +249,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         match self.sys.cpus[cpu as usize].doing {
             Doing::Run => self.run_ends(cpu),
             Doing::Search => self.search_ends(cpu),
+            Doing::ExtSelect => self.ext_selected(cpu),
             Doing::Enqueue => self.enqueue_seen(cpu),
             Doing::EnqueueEnd => self.enqueue_ends(cpu),
             Doing::LockSchedule(prev) => self.pick(cpu, prev),
@@ -423,6 +426,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                         }
                         continue;
                     }
+                    Irq::ExtTimer(number) => {
+                        self.ext_timer(cpu, number);
+                        continue;
+                    }
                     Irq::Wakelist => return self.flush_wakelist(cpu),
                     Irq::Device(source) => return self.handle_interrupt(cpu, source),
                     Irq::Softirq(source) => return self.handle_softirq(cpu, source),
@@ -434,7 +441,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                     }
                 }
             }
-            let (curr, need_resched, queued) = (c.curr, c.need_resched, c.nr_running != 0);
+            let (curr, need_resched) = (c.curr, c.need_resched);
+            let queued = self.sys.has_queued(cpu);
             return match curr {
                 Some(_) if need_resched => self.schedule(cpu, Prev::Runs),
                 Some(task) if mode == Mode::Kernel && self.returns_to_schedule(cpu, task) => {

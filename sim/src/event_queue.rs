@@ -150,6 +150,10 @@ pub enum TimedEvent {
     CfsSlack(u32, Cpu),
     /// An IPI arrives that has a CPU unthrottle its run queues.
     CfsUnthrottle(Cpu),
+    /// A timer of the scheduler of sched_ext expires: its number, and its CPU.
+    ExtTimer(u32, Cpu),
+    /// The watchdog of sched_ext looks for tasks that do not run.
+    ExtWatchdog,
     /// A period of RT throttling is over.
     RtPeriod,
     /// The timer of a CPU's fair server.

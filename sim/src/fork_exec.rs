@@ -59,7 +59,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.emit(|_| Event::Fork { task: id.0, workload: true });
         let now = self.sys.clock_task(this_cpu);
         match parent {
-            _ if self.sys.rt_or_dl(id) => {}
+            _ if self.sys.scx_enabled() || self.sys.rt_or_dl(id) => {}
             Some(_) => {
                 let resched = self.sys.on_rq(this_cpu, |rq, es, now| rq.task_fork(es, now, id));
                 if self.sys.note_resched(this_cpu, resched).is_now() {
@@ -76,6 +76,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 
         self.sys.cache_fork(id);
         self.sys.uclamp_fork(id, parent.map(|(_, parent)| parent));
+        if self.sys.scx_enabled() {
+            return self.ext_fork(this_cpu, parent, id);
+        }
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
         let weight = u64::from(self.sys.es[id].load.weight);
         self.sys.tasks[id.0 as usize].cpu = cpu;
@@ -173,8 +176,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.call_rcu(cpu, 1);
         self.sys.cache_leave(id);
         self.sys.tasks[id.0 as usize].process = None;
-        // select_task_rq_rt() moves nobody at an exec.
-        if self.sys.tasks[id.0 as usize].pinned || self.sys.rt_or_dl(id) {
+        // select_task_rq_rt() and select_task_rq_scx() move nobody at an exec.
+        if self.sys.tasks[id.0 as usize].pinned || self.sys.rt_or_dl(id) || self.sys.scx_enabled() {
             return false;
         }
         let wakee = Wakee { on_rq: true, is_current: true, ..self.sys.wakee(id) };

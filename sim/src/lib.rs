@@ -6,6 +6,7 @@ mod channel;
 mod cpu;
 mod engine;
 mod event_queue;
+mod ext;
 mod fork_exec;
 mod futex;
 mod load_balance;
@@ -36,7 +37,7 @@ mod uclamp;
 mod variant;
 
 pub use asym_capacity::no_eas;
-pub use supported::{check, check_power};
+pub use supported::{check, check_power, check_scheduler};
 
 pub use pm::{Caps, PmSide};
 pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting, run_seed};

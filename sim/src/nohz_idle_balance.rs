@@ -44,7 +44,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         c.tick_stopped = !governed;
         let idle = c.nr_running == 0 && !c.ttwu_pending;
         let due = self.sys.jiffies >= c.next_balance;
-        if due && idle && self.sys.model.mechanisms.periodic_balance {
+        if due && idle && self.sys.model.mechanisms.periodic_balance && !self.sys.scx_enabled() {
             self.update_blocked_averages(cpu);
             let cost = self.rebalance_domains(cpu, true);
             let c = &mut self.sys.cpus[cpu as usize];

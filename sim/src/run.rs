@@ -2,6 +2,7 @@
 
 use crate::PmSide;
 use std::fmt;
+use wakelab_ext::ops::Scheduler;
 use wakelab_kernel::{FeatureSet, Preset};
 use wakelab_machine::Machine;
 use wakelab_pm::power::PowerStats;
@@ -62,6 +63,9 @@ pub enum SimError {
     /// The workload does not fit the machine, or does what no program may.
     #[error("{0}")]
     Workload(String),
+    /// The scheduler could not be loaded, or has ended.
+    #[error("scheduler {0}")]
+    Scheduler(String),
     /// No task can ever run again.
     #[error("deadlock at {at} ns: {}", Deadlock(waiting))]
     Deadlock {
@@ -156,6 +160,8 @@ pub struct Setup<'a> {
     /// How frequencies and idle states are governed. `None`: every CPU runs at its highest frequency, whatever the
     /// others do, and leaving idle takes the same however long it lasted.
     pub pm: Option<PmSide>,
+    /// The scheduler of sched_ext under which all tasks run that are not realtime tasks. `None`: the fair class.
+    pub scheduler: Option<&'a dyn Scheduler>,
 }
 
 /// Returns the seed of a repeat (from 0) at `load` (`224 threads`) of an experiment with `seed`. It is the same on both

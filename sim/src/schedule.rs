@@ -62,7 +62,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 // It was woken before it was dequeued (ttwu_runnable()).
                 prev = Prev::Runs;
             }
-            if self.sys.rt.is_some() && self.put_prev_above_fair(cpu, task, prev) {
+            if self.sys.scx_enabled() {
+                self.ext_put_prev(cpu, task, prev);
+            } else if self.sys.rt.is_some() && self.put_prev_above_fair(cpu, task, prev) {
             } else if prev == Prev::Runs {
                 self.sys.load_put_prev(cpu, task);
             } else {
@@ -70,7 +72,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.sys.load_dequeue(cpu, task, true);
             }
         }
-        let next = self.sys.pick_next(cpu, prev);
+        let next = if self.sys.scx_enabled() { self.ext_pick(cpu) } else { self.sys.pick_next(cpu, prev) };
         if self.sys.task_groups.is_some() && prev == Prev::Runs && next != prev_task {
             prev_task.into_iter().for_each(|task| self.sys.group_put_prev(cpu, task));
         }
@@ -97,7 +99,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if next.is_none() && !c.ttwu_pending {
             // newidle_balance() is measured as idle time.
             c.idle_stamp = self.sys.now;
-            if self.newidle(cpu) {
+            if !self.sys.scx_enabled() && self.newidle(cpu) {
                 return;
             }
         }
@@ -126,13 +128,13 @@ impl<S: Sink> Sim<'_, '_, S> {
             && prev != Some(next)
         {
             self.sys.tasks[next.0 as usize].on_cpu = true;
-            if !self.sys.rt_or_dl(next) {
+            if !self.sys.scx_enabled() && !self.sys.rt_or_dl(next) {
                 self.sys.load_set_next(cpu, next);
                 // The list is in the order of last use, the latest at its head (set_next_task_fair()).
                 self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
             }
         }
-        if next.is_some_and(|next| !self.sys.rt_or_dl(next)) {
+        if !self.sys.scx_enabled() && next.is_some_and(|next| !self.sys.rt_or_dl(next)) {
             self.sys.update_misfit(cpu, next);
         }
         self.sys.cpus[cpu as usize].curr = next;
@@ -176,9 +178,11 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.push_dl_tasks(cpu);
                 self.push_rt_tasks(cpu);
             }
+            self.sys.cpus[cpu as usize].debt += self.ext_spent();
             return self.proceed(cpu);
         }
-        let hold = self.slowed(cpu, self.switch_cost(prev, next));
+        let cost = self.switch_cost(prev, next) + self.ext_spent();
+        let hold = self.slowed(cpu, cost);
         let end = self.lock(cpu, hold) + hold;
         self.begin_until(cpu, Doing::Switch(prev), end);
     }
@@ -216,7 +220,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead)
             && !self.sys.rt_or_dl(prev)
         {
-            self.sys.load_dead(prev);
+            match self.sys.scx_enabled() {
+                true => self.ext_dead(prev),
+                false => self.sys.load_dead(prev),
+            }
         }
         if self.sys.rt.is_some() {
             self.push_dl_tasks(cpu);
@@ -249,7 +256,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The CPU is in the idle state, or leaves it at once if work has come meanwhile.
     pub fn idle_entered(&mut self, cpu: Cpu) {
         let c = &self.sys.cpus[cpu as usize];
-        if c.nr_running != 0 || c.need_resched || !c.irqs.is_empty() {
+        if self.sys.has_queued(cpu) || c.need_resched || !c.irqs.is_empty() {
             return self.proceed(cpu);
         }
         self.begin_until(cpu, Doing::Idle, NEVER);

@@ -2,6 +2,7 @@
 
 use crate::pm::PmModel;
 use crate::{PmSide, SimError, model};
+use wakelab_ext::ops::Scheduler;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sched::runqueue::FairRules;
@@ -18,6 +19,14 @@ pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
     Rules::new(kernel, kernel.features, &domains)
         .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
     model::balance(machine, kernel, kernel.features, &domains).map(drop)
+}
+
+/// Whether a scheduler of sched_ext can be loaded on this machine and kernel.
+///
+/// # Errors
+/// [`SimError::Kernel`] if the kernel has no sched_ext, or [`SimError::Scheduler`] with what the scheduler needs.
+pub fn check_scheduler(machine: &Machine, kernel: &Preset, scheduler: &dyn Scheduler) -> Result<(), SimError> {
+    crate::ext::load(machine, kernel, scheduler, 0).map(drop)
 }
 
 /// Whether a side's governors can be had on this machine and kernel.

@@ -96,6 +96,11 @@ impl<S: Sink> Sim<'_, '_, S> {
                 if self.sys.rt_or_dl(id) {
                     return self.is_not_fair(id);
                 }
+                if self.sys.scx_enabled() {
+                    let policy = self.sys.es[id].policy;
+                    self.ext_reweight(id, policy, nice);
+                    return false;
+                }
                 self.reweight(cpu, id, |rq, es, now, need_resched| {
                     rq.set_user_nice(es, now, id, nice, need_resched).resched
                 })
@@ -106,6 +111,11 @@ impl<S: Sink> Sim<'_, '_, S> {
                     return self.set_fair(cpu, id, idle);
                 }
                 let policy = if idle { Policy::Idle } else { Policy::Normal };
+                if self.sys.scx_enabled() {
+                    let nice = self.sys.es[id].nice;
+                    self.ext_reweight(id, policy, nice);
+                    return false;
+                }
                 let begun = self.reweight(cpu, id, |rq, es, now, _| rq.set_policy(es, now, id, policy));
                 self.tasks_have_left(cpu);
                 begun
@@ -114,6 +124,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 task.pc += 1;
                 if self.sys.rt_or_dl(id) {
                     return self.is_not_fair(id);
+                }
+                // A scheduler of sched_ext has slices of its own.
+                if self.sys.scx_enabled() {
+                    return false;
                 }
                 // If nothing changes, __sched_setscheduler() does nothing.
                 self.sys.cpus[cpu as usize].rq.changes_slice(&self.sys.es, id, ns)
@@ -254,6 +268,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.reschedule(cpu, id);
             }
             return yields;
+        }
+        if self.sys.scx_enabled() {
+            self.ext_yield(cpu, id);
+            return true;
         }
         let c = &mut self.sys.cpus[cpu as usize];
         if c.rq.nr_queued() == 1 && !c.need_resched {

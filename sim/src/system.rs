@@ -2,6 +2,7 @@
 
 use crate::channel::Channel;
 use crate::cpu::{CpuState, Doing};
+use crate::ext::ExtState;
 use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
@@ -129,6 +130,8 @@ pub struct System<'m> {
     pub uclamp: Option<Box<UclampState>>,
     /// What leaves the fair class less of a CPU; `None` without anything of it.
     pub rt: Option<Box<RtState>>,
+    /// The scheduler of sched_ext; `None` for the fair class.
+    pub ext: Option<Box<ExtState>>,
     /// What the groups' run queues share; `None` without control groups.
     pub task_groups: Option<Box<TaskGroups>>,
     /// Grace periods; `None` in a run that has no daemons.

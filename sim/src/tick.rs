@@ -57,9 +57,14 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.tick_rt(cpu);
         }
         let mut cost = self.sys.model.costs.tick;
-        self.nohz_balancer_kick(cpu);
+        let scx = self.sys.scx_enabled();
+        if scx {
+            self.ext_tick(cpu);
+        } else {
+            self.nohz_balancer_kick(cpu);
+        }
         self.hook(Hook::Tick, cpu);
-        let periodic = self.sys.model.mechanisms.periodic_balance;
+        let periodic = self.sys.model.mechanisms.periodic_balance && !scx;
         if periodic && self.sys.jiffies >= self.sys.cpus[cpu as usize].next_balance {
             self.update_blocked_averages(cpu);
             cost += self.rebalance_domains(cpu, false);

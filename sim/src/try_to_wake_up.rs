@@ -85,6 +85,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             };
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
+        if self.sys.scx_enabled() {
+            return self.ext_select(cpu);
+        }
         let wakeup = self.wakeup(cpu, &waking);
         self.begin_search(cpu, wakeup);
     }
@@ -107,7 +110,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// `ttwu_queue_cond()` for a wakee that is still on its CPU `own`.
     fn queues_on_cpu(&self, cpu: Cpu, own: Cpu) -> bool {
         let model = self.sys.model;
-        if !model.features.has(Feature::TTWU_QUEUE) {
+        if !model.features.has(Feature::TTWU_QUEUE) || self.sys.ext_forbids_wakelist() {
             return false;
         }
         let nr_running = self.sys.cpus[own as usize].nr_running;
@@ -123,6 +126,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     fn queues_on_wakelist(&self, cpu: Cpu, dest: Cpu) -> bool {
         let model = self.sys.model;
         model.features.has(Feature::TTWU_QUEUE)
+            && !self.sys.ext_forbids_wakelist()
             && (self.queues_as_far(cpu, dest)
                 || (model.code.wakelist == Wakelist::EmptyRunQueue
                     && cpu != dest
@@ -200,7 +204,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     }
 
     /// A CPU is chosen: the wakee is on its way to that run queue, directly or by the wakelist.
-    fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<&Decision>, began: u64, scan: [Option<u64>; 2]) {
+    pub fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<&Decision>, began: u64, scan: [Option<u64>; 2]) {
         let model = self.sys.model;
         let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
         let wakee = waking.wakee;
@@ -223,7 +227,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
         (waking.dest, waking.selected) = (dest, decision.is_some());
         if prev != dest {
-            if !self.sys.rt_or_dl(wakee) {
+            if self.sys.scx_enabled() {
+                self.ext_set_task_cpu(wakee, dest);
+            } else if !self.sys.rt_or_dl(wakee) {
                 self.sys.load_migrate(wakee);
                 self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
             } else if self.sys.is_dl(wakee) {
@@ -274,7 +280,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if !self.enqueue_waking(cpu) {
             return;
         }
-        let until = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way").until;
+        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let until = waking.until + self.ext_holds_lock(cpu, waking.dest);
         self.begin_until(cpu, Doing::EnqueueEnd, until);
     }
 
@@ -303,12 +310,21 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             return;
         }
         self.sys.cpus[cpu as usize].waking = None;
+        if dest == cpu {
+            let spent = self.ext_holds_lock(cpu, dest);
+            self.sys.cpus[cpu as usize].debt += spent;
+        }
         self.proceed(cpu);
     }
 
     /// `ttwu_do_activate()`: enqueues the task. Returns whether to reschedule at once. The caller updates the idle
     /// masks.
     fn activate(&mut self, cpu: Cpu, task: TaskId, migrated: bool, wake_flags: WakeFlags) -> Resched {
+        if self.sys.scx_enabled() {
+            let resched = self.ext_activate(cpu, task, migrated, wake_flags);
+            self.emit(|_| Event::Enqueue { cpu, task: task.0 });
+            return self.sys.note_resched(cpu, resched);
+        }
         let mut flags = EnqueueFlags::WAKEUP;
         flags.set(EnqueueFlags::MIGRATED, migrated);
         if self.sys.policies.hooks().contains(Hooks::DEQUEUE) {
@@ -429,7 +445,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 }
 
 /// `WF_RQ_SELECTED`, 7.2.
-const WF_RQ_SELECTED: WakeFlags = WakeFlags::from_bits_retain(0x80);
+pub const WF_RQ_SELECTED: WakeFlags = WakeFlags::from_bits_retain(0x80);
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// Takes the lock of the run queue on which the wakee is, if it is still on one.

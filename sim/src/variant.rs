@@ -3,6 +3,7 @@
 use crate::{Caps, PmSide};
 use std::fmt;
 use std::sync::Arc;
+use wakelab_ext::ops::Scheduler;
 use wakelab_input::{nearest, suggest};
 use wakelab_kernel::{
     CapacitySearch, Class, FairClass, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches,
@@ -34,6 +35,8 @@ pub struct Variant {
     pub pm: Option<PmSide>,
     /// The machine, if it is not that of the experiment.
     pub machine: Option<Arc<Machine>>,
+    /// The scheduler of sched_ext under which tasks run; `None` for the fair class.
+    pub scheduler: Option<Arc<dyn Scheduler>>,
 }
 
 /// Switches that change nothing, or that cannot be applied.
@@ -56,7 +59,11 @@ pub enum VariantError {
 impl PartialEq for Variant {
     fn eq(&self, other: &Self) -> bool {
         let key = |v: &Self| (v.features, v.kernel.name, v.kernel.tunables, v.pm);
-        self.label == other.label && key(self) == key(other) && self.kernel.task_clamps == other.kernel.task_clamps
+        let scheduler = |v: &Self| v.scheduler.as_ref().map(|scheduler| scheduler.identity().to_owned());
+        self.label == other.label
+            && key(self) == key(other)
+            && scheduler(self) == scheduler(other)
+            && self.kernel.task_clamps == other.kernel.task_clamps
     }
 }
 
@@ -134,7 +141,7 @@ impl Variant {
                 kernel.task_clamps = switches.clamps().to_vec();
                 let pm = power_side(switches, usual).map_err(VariantError::Power)?;
                 let label = switches.to_string();
-                Ok(Variant { label, switches: switches.clone(), features, kernel, pm, machine: None })
+                Ok(Variant { label, switches: switches.clone(), features, kernel, pm, machine: None, scheduler: None })
             }
         }
     }

@@ -39,6 +39,7 @@ mod rank_correlation;
 pub mod recordings;
 pub mod replay;
 pub mod reproduce;
+mod scheduler;
 pub mod score;
 pub mod sensitivity;
 pub mod statistics;

@@ -149,6 +149,7 @@ fn faults(fault: Fault) -> Vec<String> {
         mechanisms: Mechanisms::default(),
         observer_cost: 0,
         pm: None,
+        scheduler: None,
     };
     run(&setup, &mut plant, &AtomicBool::new(false)).expect("a run");
     assert_eq!(plant.planted, fault != Fault::None, "{fault:?}");

@@ -23,6 +23,7 @@ mod pages_of_runs;
 mod playground;
 mod recorded_files;
 mod rt_app;
+mod sched_ext;
 mod simulate;
 mod support;
 mod sweep;

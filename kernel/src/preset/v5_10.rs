@@ -252,5 +252,6 @@ impl CoreRules {
         dl_is_higher: false,
         fair_server_stops_idle: false,
         pressure: PressureForm::Thermal,
+        ext: None,
     };
 }

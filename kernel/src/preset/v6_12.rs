@@ -191,6 +191,29 @@ impl CoreRules {
         rt_bandwidth: RtBandwidthForm::FairServer,
         uclamp_after_enqueue: true,
         pressure: PressureForm::Hw,
+        ext: Some(ExtRules::V6_12),
         ..Self::V5_18
+    };
+}
+
+impl ExtRules {
+    /// Linux 6.12 (6.12.117).
+    pub const V6_12: Self = ExtRules {
+        select_cpu: ExtSelectCpu::Anywhere,
+        idle_masks_first: false,
+        dequeue_on_custody: false,
+        enq_last_resched: true,
+        enq_flags_truncated: true,
+        queued_wakeup: false,
+        local_is_locked: false,
+        disable_clears: false,
+        enable_slice: 20_000_000,
+        ops_flags: 0x1_000f,
+        types: None,
+        version_code: 0x06_0c_75,
+        enq_head: 0x10,
+        enq_initial: 0x80,
+        enq_migrated: 0x40,
+        enq_cpu_selected: 0x400,
     };
 }

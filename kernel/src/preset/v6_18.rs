@@ -134,5 +134,5 @@ impl MenuRules {
 impl CoreRules {
     /// Linux 6.18 (6.18.15).
     pub const V6_18: Self =
-        CoreRules { pipe_wakes_while_full: false, uclamp_after_enqueue: false, ..Self::V6_12 };
+        CoreRules { pipe_wakes_while_full: false, uclamp_after_enqueue: false, ext: None, ..Self::V6_12 };
 }

@@ -157,6 +157,32 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 7.2 and 7.3.
-    pub const V7_2: Self =
-        CoreRules { hrtick: HrtickForm::IfInactive, fair_server_stops_idle: true, ..Self::V6_18 };
+    pub const V7_2: Self = CoreRules {
+        hrtick: HrtickForm::IfInactive,
+        fair_server_stops_idle: true,
+        ext: Some(ExtRules::V7_2),
+        ..Self::V6_18
+    };
+}
+
+impl ExtRules {
+    /// Linux 7.2 and 7.3.
+    pub const V7_2: Self = ExtRules {
+        select_cpu: ExtSelectCpu::Topology,
+        idle_masks_first: true,
+        dequeue_on_custody: true,
+        enq_last_resched: false,
+        enq_flags_truncated: false,
+        queued_wakeup: true,
+        local_is_locked: true,
+        disable_clears: true,
+        enable_slice: 5_000_000,
+        ops_flags: 0x1ff,
+        types: Some(ExtTypes::V7_2),
+        version_code: 0x07_02_0b,
+        enq_head: 0x1_0000,
+        enq_initial: 0x8_0000,
+        enq_migrated: 0x4_0000,
+        enq_cpu_selected: 0x10_0000,
+    };
 }

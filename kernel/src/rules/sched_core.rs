@@ -1,6 +1,7 @@
 //! What the fair class meets outside of fair.c: `kernel/sched/core.c`, the configuration, and the pipe that many
 //! benchmarks talk through.
 
+use super::ExtRules;
 use super::describe::{forms, rules};
 
 rules! {
@@ -32,6 +33,9 @@ rules! {
         pub fair_server_stops_idle: bool,
         /// What tells the scheduler that a CPU's frequency is limited.
         pub pressure: PressureForm,
+        /// sched_ext; `None` where schedulers in BPF cannot be loaded (up to 6.11), and in 6.18, whose source was not
+        /// read.
+        pub ext: Option<ExtRules>,
     }
 }
 

@@ -47,6 +47,7 @@ impl Case {
             mechanisms,
             observer_cost: 0,
             pm: self.governor.map(of),
+            scheduler: None,
         };
         run(&setup, sink, &AtomicBool::new(false)).expect("a run")
     }

@@ -368,6 +368,7 @@ fn check(
         mechanisms: Mechanisms { noise: false, ..Mechanisms::default() },
         observer_cost,
         pm: None,
+        scheduler: None,
     };
     let Ok(domains) = crate::model::domains(machine, kernel, switches.on(kernel.features)) else { return Ok(0) };
     let Ok(model) = Model::new(&setup, &domains) else { return Ok(0) };

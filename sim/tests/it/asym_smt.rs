@@ -114,6 +114,7 @@ fn meets(kernel: &str, switches: &str, workload: &Workload) -> Meets {
         mechanisms: Mechanisms::default(),
         observer_cost: 0,
         pm: None,
+        scheduler: None,
     };
     run(&setup, &mut sink, &AtomicBool::new(false)).expect("a run");
     sink

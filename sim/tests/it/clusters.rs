@@ -18,7 +18,18 @@ fn on_clusters(kernel: &str, workload: &Workload, until: u64, sink: &mut impl Si
     let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
     // A task that sleeps and is queued still would be moved by balancing before it is woken.
     let features = kernel.features.with(Feature::DELAY_DEQUEUE, false);
-    let setup = Setup { machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine,
+        kernel,
+        features,
+        workload,
+        seed: 1,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     run(&setup, sink, &Default::default()).expect("a run");
 }
 

@@ -90,6 +90,7 @@ fn simulate<S: Sink>(
         mechanisms: Mechanisms::default(),
         observer_cost: 0,
         pm: None,
+        scheduler: None,
     };
     run(&setup, sink, &AtomicBool::new(false))
 }

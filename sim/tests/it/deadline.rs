@@ -52,8 +52,18 @@ fn refusal(machine: &str, kernel: &str, workload: &Workload) -> Option<String> {
     let features = "".parse::<Switches>().expect("switches").on(kernel.features);
     let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
     let until = 100 * MS;
-    let setup =
-        Setup { machine: &machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine: &machine,
+        kernel,
+        features,
+        workload,
+        seed: 1,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     match run(&setup, &mut (), &Default::default()) {
         Err(SimError::Workload(what)) => Some(what),
         Err(other) => panic!("{other}"),

@@ -29,8 +29,18 @@ fn simulate(kernel: &str, workload: &Workload, sink: &mut impl Sink) {
     let kernel = Preset::get(kernel).expect("a preset");
     let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
     let features = kernel.features;
-    let setup =
-        Setup { machine, kernel, features, workload, seed: 1, until: 400 * MS, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine,
+        kernel,
+        features,
+        workload,
+        seed: 1,
+        until: 400 * MS,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     run(&setup, sink, &Default::default()).expect("a run");
 }
 

@@ -96,8 +96,18 @@ fn simulated(scenario: &str, groups: &Groups, seed: u64) -> Vec<u64> {
     let until = WARM_UP + 8000 * MS;
     let (workload, features) = (workload(scenario, groups, seed), kernel.features);
     let workload = &workload;
-    let setup =
-        Setup { machine: &machine, kernel, features, workload, seed, until, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine: &machine,
+        kernel,
+        features,
+        workload,
+        seed,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     let mut told = Told::default();
     run(&setup, &mut told, &AtomicBool::new(false)).expect("a run");
     let mut hogs = 0..workload.tasks.len();

@@ -57,8 +57,18 @@ fn counts(machine: &str, kernel: &str, switches: &str, workload: &Workload, pm: 
     let mechanisms = Mechanisms { noise: false, cold_cache: false, ..Mechanisms::default() };
     let mut counts = Counts::default();
     let until = 2 * S;
-    let setup =
-        Setup { machine: &machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm };
+    let setup = Setup {
+        machine: &machine,
+        kernel,
+        features,
+        workload,
+        seed: 1,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm,
+        scheduler: None,
+    };
     run(&setup, &mut counts, &Default::default()).expect("a run");
     counts
 }
@@ -139,6 +149,7 @@ fn what_cannot_be_capped_is_refused() {
             mechanisms: Mechanisms::default(),
             observer_cost: 0,
             pm: Some(side),
+            scheduler: None,
         };
         match run(&setup, &mut (), &Default::default()) {
             Err(SimError::Machine(what) | SimError::Kernel(what)) => what,

@@ -25,6 +25,7 @@ mod requests;
 mod rt_app_examples;
 mod run_queues;
 mod sched_cache;
+mod sched_ext;
 mod sis_util_letter;
 mod spin;
 mod split_llc;

@@ -107,7 +107,7 @@ proptest! {
             until: 0,
             mechanisms: Mechanisms::default(),
             observer_cost: 0,
-            pm: None,
+            pm: None, scheduler: None,
         };
         let mut result = Ok(());
         let look = |snapshot: &Snapshot<'_>| {

@@ -28,8 +28,18 @@ fn simulate(
     let kernel = Preset::get(kernel).expect("a preset").with_settings(switches.settings()).expect("tunables");
     let features = kernel.switched(&switches).expect("features");
     let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
-    let setup =
-        Setup { machine, kernel: &kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm };
+    let setup = Setup {
+        machine,
+        kernel: &kernel,
+        features,
+        workload,
+        seed: 1,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm,
+        scheduler: None,
+    };
     run(&setup, sink, &Default::default()).expect("a run");
 }
 
@@ -127,8 +137,18 @@ fn pelt_rises_faster_with_a_multiplier() {
         let mechanisms = Mechanisms { noise: false, ramp: false, ..Mechanisms::default() };
         let features = kernel.features;
         let (machine, kernel, workload) = (&machine, &kernel, &workload);
-        let setup =
-            Setup { machine, kernel, features, workload, seed: 1, until: 0, mechanisms, observer_cost: 0, pm: None };
+        let setup = Setup {
+            machine,
+            kernel,
+            features,
+            workload,
+            seed: 1,
+            until: 0,
+            mechanisms,
+            observer_cost: 0,
+            pm: None,
+            scheduler: None,
+        };
         let mut utils = Vec::new();
         observe(&setup, &mut (), [32 * MS, 400 * MS], |snapshot, ()| {
             utils.push(snapshot.tasks().next_back().expect("a task").avg.util_avg);

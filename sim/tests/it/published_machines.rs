@@ -45,8 +45,18 @@ fn heard(machine: &str, kernel: &str, seed: u64) -> (u64, u64) {
     let load = Load::parse_list("1").expect("a load")[0];
     let workload = &build("hackbench:process-pipe", load, machine.topology.nr_cpus(), &BTreeMap::new()).expect("it");
     let (features, mechanisms) = (kernel.features, Mechanisms::default());
-    let setup =
-        Setup { machine, kernel, features, workload, seed, until: 5 * MS, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine,
+        kernel,
+        features,
+        workload,
+        seed,
+        until: 5 * MS,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     let mut heard = Heard::default();
     run(&setup, &mut heard, &Default::default()).unwrap_or_else(|e| panic!("{}: {e}", machine.name));
     (heard.hash.finish(), heard.chosen)
@@ -106,6 +116,7 @@ fn pairs_of_tasks_wake_each_other_on_each_of_the_later() {
                 mechanisms,
                 observer_cost: 0,
                 pm: None,
+                scheduler: None,
             };
             let mut heard = Heard::default();
             run(&setup, &mut heard, &Default::default()).unwrap_or_else(|e| panic!("{name}: {e}"));

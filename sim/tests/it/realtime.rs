@@ -69,6 +69,7 @@ fn tunables_move_the_share() {
             mechanisms: wakelab_sim::Mechanisms { noise: false, ..Default::default() },
             observer_cost: 0,
             pm: None,
+            scheduler: None,
         };
         let mut heard = Heard::default();
         crate::support::run::run(&setup, &mut heard, &Default::default()).expect("a run");

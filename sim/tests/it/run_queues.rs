@@ -29,6 +29,7 @@ fn setup<'a>(machine: &'a Machine, kernel: &'a Preset, workload: &'a Workload, s
         mechanisms: Mechanisms::default(),
         observer_cost: 0,
         pm: None,
+        scheduler: None,
     }
 }
 

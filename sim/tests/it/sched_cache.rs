@@ -76,6 +76,7 @@ fn hear(kernel: &str, switches: &str, workload: &Workload, seed: u64) -> Result<
         mechanisms,
         observer_cost: 0,
         pm: None,
+        scheduler: None,
     };
     let mut heard = Heard::default();
     run(&setup, &mut heard, &AtomicBool::new(false))?;

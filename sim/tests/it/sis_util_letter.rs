@@ -98,7 +98,18 @@ fn heard(kernel: &Preset, switches: &str) -> Heard {
     let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
     let (workload, machine, until) = (&letter(), &machine, 10_000 * MS);
     let mut heard = Heard::default();
-    let setup = Setup { machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine,
+        kernel,
+        features,
+        workload,
+        seed: 1,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     run(&setup, &mut heard, &Default::default()).expect("a run");
     heard
 }

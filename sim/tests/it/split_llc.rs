@@ -31,6 +31,7 @@ fn digest(packages: u32, split: bool, far_ns: u64) -> u64 {
         mechanisms,
         observer_cost: 0,
         pm: None,
+        scheduler: None,
     };
     let mut digest = Digest::default();
     run(&setup, &mut digest, &Default::default()).expect("a run");

@@ -33,8 +33,18 @@ fn shares_of(kernel: &Preset, workload: &Workload, ms: u64) -> Vec<u64> {
     let machine = wakelab_machine::get("test-8c").expect("a machine");
     let mechanisms = Mechanisms { noise: false, ramp: false, ..Mechanisms::default() };
     let (features, until) = (kernel.features, ms * MS);
-    let setup =
-        Setup { machine: &machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine: &machine,
+        kernel,
+        features,
+        workload,
+        seed: 1,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     let mut told = super::support::Told::default();
     observe(&setup, &mut told, (0..until).step_by(MS as usize), |snapshot, _| {
         (0..8).for_each(|cpu| snapshot.validate_run_queue(cpu).expect("a run queue that is right"));
@@ -192,6 +202,7 @@ fn a_group_s_clamps_are_those_of_its_tasks() {
             mechanisms,
             observer_cost: 0,
             pm: None,
+            scheduler: None,
         };
         let mut seen = Vec::new();
         observe(&setup, &mut (), [15 * MS], |snapshot, ()| {
@@ -244,6 +255,7 @@ fn groups_are_refused_where_they_are_not_modelled() {
             mechanisms,
             observer_cost: 0,
             pm: None,
+            scheduler: None,
         };
         match run(&setup, &mut (), &Default::default()) {
             Err(SimError::Kernel(text)) => assert!(text.contains(what), "{}: {text}", kernel.name),

@@ -59,6 +59,7 @@ fn setup<'a>(machine: &'a Machine, kernel: &'a Preset, workload: &'a Workload) -
         mechanisms: Mechanisms { noise: false, cold_cache: false, ..Mechanisms::default() },
         observer_cost: 0,
         pm: governor("schedutil").ok().map(|about| PmSide::of(about, &IDLE_GOVERNORS[0])),
+        scheduler: None,
     }
 }
 

@@ -62,6 +62,7 @@ fn setup<'a>(
         mechanisms: Mechanisms { noise: false, cold_cache: false, ..Mechanisms::default() },
         observer_cost: 0,
         pm: governor(governor_name).ok().map(|about| PmSide::of(about, &IDLE_GOVERNORS[0])),
+        scheduler: None,
     }
 }
 

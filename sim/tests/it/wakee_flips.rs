@@ -29,7 +29,18 @@ fn look(
     let kernel = Preset::get("v6.1").expect("a preset");
     let features = kernel.switched(&switches.parse::<Switches>().expect("switches")).expect("features");
     let (mechanisms, until) = (Mechanisms::default(), times[times.len() - 1]);
-    let setup = Setup { machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine,
+        kernel,
+        features,
+        workload,
+        seed: 1,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     observe(&setup, sink, times.iter().copied(), |snapshot, _| look(snapshot)).expect("a run");
 }
 
@@ -121,6 +132,7 @@ fn who_asks_for_no_flips_has_no_daemons() {
             mechanisms: Mechanisms::default(),
             observer_cost: 0,
             pm: None,
+            scheduler: None,
         };
         run(&setup, &mut digest, &Default::default()).expect("a run");
         digest.finish()

@@ -16,7 +16,8 @@ impl Key {
     /// Returns the key of a run of `setup` by `program` that is measured from `settle_ns` on.
     pub fn new(program: Program, setup: &Setup<'_>, settle_ns: u64) -> Self {
         // Each field is named, so that a new input does not compile until it is part of the key.
-        let Setup { machine, kernel, features, workload, seed, until, mechanisms, observer_cost, pm } = *setup;
+        let Setup { machine, kernel, features, workload, seed, until, mechanisms, observer_cost, pm, scheduler } =
+            *setup;
         let mut inputs = Inputs(blake3::Hasher::new());
         inputs.0.update(program.bytes());
         inputs.add(machine);
@@ -30,6 +31,7 @@ impl Key {
             inputs.add(&policy::registered().map(|own| (own.feature(), own)));
         }
         inputs.add(&pm);
+        inputs.add(&scheduler.map(|scheduler| (scheduler.name(), scheduler.identity())));
         Key(inputs.0.finalize())
     }
 

@@ -118,6 +118,7 @@ impl Twin<'_> {
             mechanisms,
             observer_cost: 0,
             pm: None,
+            scheduler: None,
         };
         wakelab_sim::run(&setup, &mut counted, &AtomicBool::new(false))?;
         Ok(counted)

@@ -249,6 +249,7 @@ fn setup<'a>(experiment: &'a Experiment, case: &'a Case, variant: &'a Variant, s
         mechanisms: experiment.mechanisms,
         observer_cost: experiment.observer_cost_ns,
         pm: variant.pm.map(|side| PmSide { measured_from: settle, ..side }),
+        scheduler: variant.scheduler.as_deref(),
     };
     (setup, settle)
 }

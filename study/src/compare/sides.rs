@@ -19,6 +19,14 @@ pub(super) fn differ(base: &Variant, with: &Variant) -> Vec<String> {
         let name = |name: Option<String>| name.unwrap_or_else(|| "the experiment's".to_owned());
         found.push(format!("machine {} (base {})", name(machines.1), name(machines.0)));
     }
+    let scheduler = |side: &Variant| {
+        let scheduler = side.scheduler.as_ref();
+        scheduler.map_or_else(|| "the fair class".to_owned(), |scheduler| scheduler.name().to_owned())
+    };
+    let identity = |side: &Variant| side.scheduler.as_ref().map(|scheduler| scheduler.identity().to_owned());
+    if identity(base) != identity(with) {
+        found.push(format!("scheduler {} (base {})", scheduler(with), scheduler(base)));
+    }
     let changed = Feature::ALL.iter().filter(|&&feature| base.features.has(feature) != with.features.has(feature));
     found.extend(changed.map(|&feature| format!("{feature} {}", on(with.features.has(feature)))));
     for (of_base, of_with) in base.kernel.tunables.list().into_iter().zip(with.kernel.tunables.list()) {

@@ -5,8 +5,10 @@ use super::side::SideText;
 use super::spec::found_from;
 use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecError, WorkloadSpec};
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
+use crate::scheduler::load_scheduler;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
@@ -103,7 +105,8 @@ impl Spec {
                 self.settle_ns.place
             ));
         }
-        let does = |side: &Variant| (side.kernel.name, side.features, side.kernel.tunables, side.pm);
+        let scheduler = |side: &Variant| side.scheduler.as_ref().map(|scheduler| scheduler.identity().to_owned());
+        let does = |side: &Variant| (side.kernel.name, side.features, side.kernel.tunables, side.pm, scheduler(side));
         if !self.base_only && does(&base) == does(&with) && base.kernel.task_clamps == with.kernel.task_clamps {
             warnings.push(format!(
                 "{}: features and tunables are those of the base side, so that both do the same and every difference \
@@ -168,6 +171,14 @@ impl Spec {
             };
             given.error(e.to_string()).with_hint(hint)
         })?;
+        if let Some(named) = &text.scheduler {
+            let path = self.found(&named.path);
+            let scheduler = load_scheduler(&path, &named.settings).map_err(|what| given.error(what))?;
+            wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|e| given.error(e.to_string()))?;
+            side.scheduler = Some(Arc::new(scheduler));
+            let separator = if side.label.is_empty() { "" } else { "," };
+            side.label = format!("{named}{separator}{}", side.label);
+        }
         if let Some(own) = own {
             let separator = if side.label.is_empty() { "" } else { "," };
             side.label = format!("kernel={}{separator}{}", own.name, side.label);

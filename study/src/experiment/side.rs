@@ -13,8 +13,79 @@ const NAME_MAX: usize = 40;
 pub(super) struct SideText {
     /// The kernel that the side names itself.
     pub kernel: Option<String>,
+    /// The scheduler of sched_ext that the side loads (`scx:NAME`).
+    pub scheduler: Option<SchedulerText>,
     /// The switches.
     pub switches: Switches,
+}
+
+/// A scheduler of sched_ext as a side names it: `scx:scx_simple.bpf.o`, with variables that are set in it as
+/// `scx.slice_ns=5000000`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SchedulerText {
+    /// The path of its object.
+    pub path: String,
+    /// Variables and their values.
+    pub settings: Vec<(String, i128)>,
+}
+
+/// How a side names a scheduler, and begins the name of a variable of it.
+const SCHEDULER: &str = "scx:";
+const VARIABLE: &str = "scx.";
+
+impl SchedulerText {
+    /// Reads the words of a side that name a scheduler. The others are left in `words`.
+    fn parse(words: &mut Vec<&str>) -> Result<Option<Self>, String> {
+        let mut scheduler: Option<SchedulerText> = None;
+        let mut settings = Vec::new();
+        let mut first_setting = None;
+        let mut wrong = None;
+        words.retain(|word| {
+            let word = word.trim();
+            if let Some(path) = word.strip_prefix(SCHEDULER) {
+                match &scheduler {
+                    _ if path.is_empty() => {
+                        wrong = Some("scx: names no scheduler; expected one as in scx:scx_simple.bpf.o".to_owned());
+                    }
+                    Some(first) => wrong = Some(format!("scx:{} and scx:{path}; expected one of them", first.path)),
+                    None => scheduler = Some(SchedulerText { path: path.to_owned(), settings: Vec::new() }),
+                }
+                return false;
+            }
+            let Some(setting) = word.strip_prefix(VARIABLE) else { return true };
+            first_setting.get_or_insert_with(|| word.to_owned());
+            let value =
+                setting.split_once('=').and_then(|(name, value)| Some((name.trim(), value.trim().parse().ok()?)));
+            match value {
+                Some((name, value)) => settings.push((name.to_owned(), value)),
+                None => {
+                    wrong = Some(format!(
+                        "{word} sets nothing; expected a variable and a number, as in scx.slice_ns=5000000"
+                    ))
+                }
+            }
+            false
+        });
+        match (wrong, &mut scheduler, first_setting) {
+            (Some(wrong), ..) => Err(wrong),
+            (None, None, Some(setting)) => {
+                Err(format!("{setting} sets a variable of a scheduler, and none is named; expected scx:PATH, too"))
+            }
+            (None, scheduler, _) => {
+                if let Some(scheduler) = scheduler {
+                    scheduler.settings = settings;
+                }
+                Ok(scheduler.take())
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for SchedulerText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{SCHEDULER}{}", self.path)?;
+        self.settings.iter().try_for_each(|(name, value)| write!(f, ",{VARIABLE}{name}={value}"))
+    }
 }
 
 impl SideText {
@@ -37,9 +108,10 @@ impl SideText {
                 _ => kernel = Some(named),
             }
         }
-        let words: Vec<&str> = text.split(',').filter(|word| of_kernel(word).is_none()).collect();
+        let mut words: Vec<&str> = text.split(',').filter(|word| of_kernel(word).is_none()).collect();
+        let scheduler = SchedulerText::parse(&mut words)?;
         let switches = words.join(",").parse().map_err(|error| format!("{error}"))?;
-        Ok(SideText { kernel, switches })
+        Ok(SideText { kernel, scheduler, switches })
     }
 }
 
@@ -86,11 +158,36 @@ mod tests {
             assert_eq!(side.kernel.as_deref(), Some("v6.12"), "{text}");
             assert_eq!(side.switches.to_string(), "SIS_PROP,migration_cost=0", "{text}");
         }
-        assert_eq!(SideText::parse("").unwrap(), SideText { kernel: None, switches: Switches::default() });
+        assert_eq!(
+            SideText::parse("").unwrap(),
+            SideText { kernel: None, scheduler: None, switches: Switches::default() }
+        );
         let error = SideText::parse("kernel=v6.1,kernel=v6.12").unwrap_err();
         assert_eq!(error, "kernel=v6.1 and kernel=v6.12; expected one of them");
         assert!(SideText::parse("kernel=,SIS_PROP").unwrap_err().contains("expected one as in kernel=v6.12"));
         assert!(SideText::parse("kernel=v6.1,SIS_PROPP").unwrap_err().contains("SIS_PROPP"));
+    }
+
+    #[test]
+    fn a_side_may_load_a_scheduler_and_set_its_variables() {
+        let side =
+            SideText::parse("scx:a/b.bpf.o, scx.slice_ns=5000,kernel=v7.2,scx.x[1].y=-1,governor=schedutil").unwrap();
+        let scheduler = side.scheduler.unwrap();
+        assert_eq!(scheduler.path, "a/b.bpf.o");
+        assert_eq!(scheduler.settings, [("slice_ns".to_owned(), 5000), ("x[1].y".to_owned(), -1)]);
+        assert_eq!(scheduler.to_string(), "scx:a/b.bpf.o,scx.slice_ns=5000,scx.x[1].y=-1");
+        assert_eq!(
+            (side.kernel.as_deref(), side.switches.to_string()),
+            (Some("v7.2"), "governor=schedutil".to_owned())
+        );
+        for (text, error) in [
+            ("scx:", "scx: names no scheduler"),
+            ("scx:a,scx:b", "scx:a and scx:b; expected one of them"),
+            ("scx:a,scx.b=c", "scx.b=c sets nothing; expected a variable and a number"),
+            ("scx.b=1", "scx.b=1 sets a variable of a scheduler, and none is named"),
+        ] {
+            assert!(SideText::parse(text).unwrap_err().starts_with(error), "{text}");
+        }
     }
 
     #[test]
@@ -101,6 +198,8 @@ mod tests {
             ("migration_cost=0", (None, "migration_cost=0")),
             ("governor=schedutil,no_turbo", (None, "governor=schedutil,no_turbo")),
             ("kernel=v6.12", (None, "kernel=v6.12")),
+            ("scx:a.o,scx.slice_ns=1", (None, "scx:a.o,scx.slice_ns=1")),
+            ("mine=scx:a.o", (Some("mine"), "scx:a.o")),
             ("uclamp_min:ui=512", (None, "uclamp_min:ui=512")),
             ("new=kernel=v6.12", (Some("new"), "kernel=v6.12")),
             ("cheap=migration_cost=0,SIS_UTIL", (Some("cheap"), "migration_cost=0,SIS_UTIL")),

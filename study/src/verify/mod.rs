@@ -125,6 +125,7 @@ impl Simulation<'_> {
                 mechanisms: Mechanisms::default(),
                 observer_cost: 0,
                 pm: None,
+                scheduler: None,
             };
             let mut measure = Measure::new(seed, SETTLE, setup.until, nr_cpus);
             let outcome = wakelab_sim::run(&setup, &mut measure, stop)?;

@@ -109,6 +109,7 @@ fn the_charged_time_is_all_the_time_in_which_the_machine_was_not_idle() {
                 mechanisms: experiment.mechanisms,
                 observer_cost: 0,
                 pm: None,
+                scheduler: None,
             };
             let mut regret = Regret::new(0, until, experiment.machine.topology.nr_cpus());
             let outcome = wakelab_sim::run(&setup, &mut regret, &AtomicBool::new(false)).unwrap();

@@ -37,8 +37,18 @@ pub fn on(machine: &str, kernel: &str, switches: &str, workload: &Workload, unti
     let kernel = Preset::get(kernel).expect("a preset");
     let features = switches.parse::<Switches>().expect("switches").on(kernel.features);
     let mechanisms = Mechanisms { noise: false, cold_cache: false, ..Mechanisms::default() };
-    let setup =
-        Setup { machine: &machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine: &machine,
+        kernel,
+        features,
+        workload,
+        seed: 1,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     run(&setup, sink, &Default::default()).expect("a run");
 }
 

@@ -89,8 +89,18 @@ pub fn simulate(
     let all = Mechanisms::default();
     let mechanisms = if quiet { Mechanisms { noise: false, cold_cache: false, ..all } } else { all };
     let features = kernel.features;
-    let setup =
-        Setup { machine: &machine, kernel, features, workload, seed, until, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine: &machine,
+        kernel,
+        features,
+        workload,
+        seed,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     run(&setup, sink, &AtomicBool::new(false))
 }
 

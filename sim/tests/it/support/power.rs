@@ -37,6 +37,7 @@ pub fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, pm:
         mechanisms: Mechanisms { noise: false, cold_cache: false, ..Mechanisms::default() },
         observer_cost: 0,
         pm,
+        scheduler: None,
     }
 }
 

@@ -25,7 +25,18 @@ pub fn machine(shape: Uniform) -> Machine {
 pub fn spread(machine: &Machine, kernel: &Preset, workload: &Workload, seed: u64, until: u64) -> Places {
     let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
     let features = kernel.features;
-    let setup = Setup { machine, kernel, features, workload, seed, until, mechanisms, observer_cost: 0, pm: None };
+    let setup = Setup {
+        machine,
+        kernel,
+        features,
+        workload,
+        seed,
+        until,
+        mechanisms,
+        observer_cost: 0,
+        pm: None,
+        scheduler: None,
+    };
     let mut places = Places::default();
     run(&setup, &mut places, &Default::default()).expect("a run");
     places

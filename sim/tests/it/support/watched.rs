@@ -52,6 +52,7 @@ pub fn watch(run: &Run<'_>, until: u64, mut look: impl FnMut(&Snapshot<'_>)) -> 
         mechanisms: Mechanisms { noise: false, ..Mechanisms::default() },
         observer_cost: 0,
         pm: None,
+        scheduler: None,
     };
     let mut events = AllEvents::default();
     let times = (0..until).step_by(if until > 10_000_000 { 1000 } else { 20 });

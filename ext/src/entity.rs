@@ -1,0 +1,158 @@
+//! What tasks and CPUs have of sched_ext: `struct sched_ext_entity` and `struct scx_rq`.
+
+use crate::dispatch_q::{DispatchQ, Key};
+use crate::flags::SCX_DSQ_INVALID;
+use std::collections::VecDeque;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::TaskId;
+
+/// A dispatch queue by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dsq {
+    /// `rq->scx.local_dsq` of a CPU.
+    Local(Cpu),
+    /// The global queue of a node.
+    Global(u32),
+    /// A queue that the scheduler created.
+    User(u64),
+}
+
+/// `p->scx.ops_state`. A program that runs at one moment leaves DISPATCHING before others see it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OpsState {
+    /// `SCX_OPSS_NONE`: the core has the task.
+    #[default]
+    None,
+    /// `SCX_OPSS_QUEUEING`: `ops.enqueue()` runs for it.
+    Queueing(u64),
+    /// `SCX_OPSS_QUEUED`: the scheduler has it, as number `qseq`.
+    Queued(u64),
+}
+
+/// `struct sched_ext_entity`, but for what the scheduler writes itself.
+#[derive(Clone, Debug)]
+pub struct Entity {
+    /// `task_cpu()`.
+    pub cpu: Cpu,
+    /// The number of its affinity mask.
+    pub mask: u32,
+    /// PF_EXITING.
+    pub exiting: bool,
+    /// It has been initialized, and not left.
+    pub ready: bool,
+    /// `SCX_TASK_QUEUED`.
+    pub queued: bool,
+    /// `SCX_TASK_IN_CUSTODY`.
+    pub in_custody: bool,
+    /// Where it waits, and its place there.
+    pub dsq: Option<(Dsq, Key)>,
+    /// `dsq_seq`.
+    pub dsq_seq: u64,
+    /// `SCX_TASK_IMMED`: it runs at once, or goes back to the scheduler.
+    pub immed: bool,
+    /// `SCX_TASK_REENQ_*` of `p->scx.flags`: why `ops.enqueue()` gets it back; 0 for other reasons.
+    pub reenq_reason: u32,
+    /// `ops_state`.
+    pub ops_state: OpsState,
+    /// `ops_qseq`.
+    pub ops_qseq: u64,
+    /// `ddsp_dsq_id`.
+    pub ddsp_dsq_id: u64,
+    /// `ddsp_enq_flags`.
+    pub ddsp_enq_flags: u64,
+    /// `selected_cpu`.
+    pub selected_cpu: Cpu,
+    /// It is on its CPU's list of runnable tasks, waiting. Those that joined the list earlier have lower numbers.
+    pub runnable: Option<u64>,
+    /// Since when, ns (`runnable_at`).
+    pub runnable_at: u64,
+    /// `SCX_TASK_RESET_RUNNABLE_AT`.
+    pub reset_runnable_at: bool,
+    /// `scx.weight`, 1 to 10000.
+    pub weight: u32,
+    /// `se.sum_exec_runtime`, ns.
+    pub sum_exec_runtime: u64,
+    /// `se.exec_start`, ns.
+    pub exec_start: u64,
+    /// It is on `rq->scx.ddsp_deferred_locals`.
+    pub deferred: bool,
+}
+
+impl Default for Entity {
+    fn default() -> Self {
+        Entity {
+            cpu: 0,
+            mask: 0,
+            exiting: false,
+            ready: false,
+            queued: false,
+            in_custody: false,
+            dsq: None,
+            dsq_seq: 0,
+            immed: false,
+            reenq_reason: 0,
+            ops_state: OpsState::None,
+            ops_qseq: 0,
+            ddsp_dsq_id: SCX_DSQ_INVALID,
+            ddsp_enq_flags: 0,
+            selected_cpu: 0,
+            runnable: None,
+            runnable_at: 0,
+            reset_runnable_at: true,
+            weight: 100,
+            sum_exec_runtime: 0,
+            exec_start: 0,
+            deferred: false,
+        }
+    }
+}
+
+/// What runs on a CPU, as far as its class counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Curr {
+    /// The idle task.
+    #[default]
+    Idle,
+    /// A task of sched_ext.
+    Ext(TaskId),
+    /// A task of a class above, of which the scheduler sees nothing.
+    Above,
+}
+
+/// `struct scx_rq`.
+#[derive(Clone, Debug, Default)]
+pub struct ScxRq {
+    /// `local_dsq`.
+    pub local_dsq: DispatchQ,
+    /// `nr_running`.
+    pub nr_running: u32,
+    /// `rq->curr`.
+    pub curr: Curr,
+    /// `SCX_RQ_IN_BALANCE`.
+    pub in_balance: bool,
+    /// `rq->next_class`: a task of sched_ext runs, or will as soon as the idle CPU reschedules.
+    pub next_ext: bool,
+    /// Tasks for the local queues of other CPUs, which wait until this one's lock can be given up.
+    pub ddsp_deferred_locals: VecDeque<TaskId>,
+    /// `nr_immed`: how many tasks of the local queue have to run at once.
+    pub nr_immed: u32,
+    /// `deferred_reenq_locals`: tasks of the local queue go back to the scheduler, by `SCX_REENQ_*`.
+    pub reenq_local: Option<u64>,
+    /// `deferred_reenq_users`: queues of which all tasks do.
+    pub reenq_users: Vec<u64>,
+    /// `cpu_released`.
+    pub cpu_released: bool,
+    /// `cpus_to_kick`, with what each is to do, in the order of the CPUs' numbers.
+    pub kicks: Vec<(Cpu, Kick)>,
+}
+
+/// How a CPU is kicked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kick {
+    /// `SCX_KICK_IDLE`: only if it is idle.
+    IfIdle,
+    /// It reschedules.
+    Resched,
+    /// `SCX_KICK_PREEMPT`: its task's slice ends.
+    Preempt,
+}

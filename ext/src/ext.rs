@@ -1,0 +1,1743 @@
+//! The core of sched_ext (`kernel/sched/ext/ext.c`, 7.2; `kernel/sched/ext.c`, 6.12).
+//!
+//! The kernel's functions carry their names. Two things are simpler, because an operation runs at one moment: nobody
+//! sees a task in SCX_OPSS_DISPATCHING, or one whose run queue's lock a CPU waits for (`holding_cpu`). What is deferred
+//! until locks can be given up is done when the caller says so ([`Ext::run_deferred`]), wherever it was asked for.
+//!
+//! There is no bypass mode, so that a scheduler that ends stays where it was. CPUs do not come and go, migration is not
+//! disabled, SCX_KICK_WAIT is an error, and times are in ns where the kernel has jiffies (`runnable_at`).
+
+use crate::dispatch_q::{DispatchQ, Key, Mixed};
+use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
+use crate::flags::*;
+use crate::idle::{Asks, Idle, IdleError, IdleTopology};
+use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops};
+use std::collections::BTreeMap;
+use wakelab_kernel::{ExtRules, ExtSelectCpu};
+use wakelab_sched::cpumask::{Cpu, CpuMask};
+use wakelab_sched::runqueue::TaskId;
+
+/// What a scheduler declares (`struct sched_ext_ops`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// `ops.name`.
+    pub name: String,
+    /// The operations it has.
+    pub ops: OpSet,
+    /// `ops.flags`.
+    pub flags: u64,
+    /// `ops.dispatch_max_batch`; 0 for [`SCX_DSP_DFL_MAX_BATCH`].
+    pub dispatch_max_batch: u32,
+    /// `ops.timeout_ms`; 0 for [`SCX_WATCHDOG_MAX_TIMEOUT_MS`].
+    pub timeout_ms: u32,
+}
+
+/// What operations and the core's own work take, beside the instructions of programs; ns but for the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtCosts {
+    /// The way into a program and back: the trampoline, and `scx_call_op`'s bookkeeping.
+    pub op: u64,
+    /// How long the lock of a dispatch queue is held for a task that joins or leaves.
+    pub dsq: u64,
+    /// Moving a task between run queues: `deactivate_task()`, the other lock, `activate_task()`.
+    pub remote: u64,
+    /// Reading 64 words of a mask for an idle CPU.
+    pub mask_words: u64,
+}
+
+/// What the caller is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// `resched_curr()` of a CPU.
+    Resched(Cpu),
+    /// The same of a CPU that picks: its next task is to be asked to leave at once (`set_tsk_need_resched()`).
+    ReschedNext(Cpu),
+    /// The task now belongs to another CPU's run queue.
+    Moved {
+        /// Who.
+        task: TaskId,
+        /// From where.
+        from: Cpu,
+        /// To where.
+        to: Cpu,
+    },
+    /// A timer of the scheduler is to expire on this CPU.
+    Timer {
+        /// When, ns.
+        at: u64,
+        /// Its number, which [`Ops::timer`] gets back.
+        number: u32,
+    },
+}
+
+/// How often the core came to the ends that the kernel counts (`struct scx_event_stats`), and where tasks went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtStats {
+    /// `SCX_EV_SELECT_CPU_FALLBACK`: the wakee did not join the CPU that was selected.
+    pub select_cpu_fallback: u64,
+    /// `SCX_EV_DISPATCH_KEEP_LAST`: a task went on because there was no other.
+    pub dispatch_keep_last: u64,
+    /// `SCX_EV_ENQ_SKIP_EXITING`: exiting tasks that were not given to the scheduler.
+    pub enq_skip_exiting: u64,
+    /// `SCX_EV_REFILL_SLICE_DFL`: slices that the core filled.
+    pub refill_slice_dfl: u64,
+    /// Tasks that went to a local queue.
+    pub local: u64,
+    /// To a global queue.
+    pub global: u64,
+    /// To a queue of the scheduler.
+    pub user: u64,
+    /// Of all, those that `ops.select_cpu()` or `ops.enqueue()` dispatched at once.
+    pub direct: u64,
+    /// Tasks that were moved to another CPU's run queue on their way to a local queue.
+    pub remote: u64,
+}
+
+/// Where `scx_bpf_dsq_insert()` puts a task that is being placed or enqueued (`direct_dispatch_task`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direct {
+    /// It may be dispatched at once.
+    May(TaskId),
+    /// It has been.
+    Done,
+}
+
+/// `struct scx_dsp_ctx`: what an `ops.dispatch()` has asked for so far.
+#[derive(Clone, Debug, Default)]
+struct DspCtx {
+    cpu: Cpu,
+    buf: Vec<DspEnt>,
+    nr_tasks: u32,
+}
+
+/// `struct scx_dsp_buf_ent`.
+#[derive(Clone, Copy, Debug)]
+struct DspEnt {
+    task: TaskId,
+    qseq: u64,
+    dsq_id: u64,
+    enq_flags: u64,
+}
+
+/// An iterator over a queue (`struct bpf_iter_scx_dsq_kern`).
+#[derive(Clone, Copy, Debug)]
+pub struct DsqIter {
+    /// Whose tasks, of the scheduler's queues.
+    dsq: u64,
+    /// `SCX_DSQ_ITER_REV`.
+    reverse: bool,
+    /// The queue's number of insertions when it began.
+    seq: u64,
+    at: Option<Key>,
+    /// `scx_bpf_dsq_move_set_slice()`.
+    pub slice: Option<u64>,
+    /// `scx_bpf_dsq_move_set_vtime()`.
+    pub vtime: Option<u64>,
+}
+
+/// What `scx_dispatch_sched()` concluded (`enum scx_dsp_verdict`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    None,
+    Local,
+    Prev,
+}
+
+/// Groups of kernel functions by where they may be called (`enum scx_kf_mask`, 6.12).
+const KF_CPU_RELEASE: u32 = 1;
+const KF_DISPATCH: u32 = 1 << 1;
+const KF_ENQUEUE: u32 = 1 << 2;
+const KF_SELECT_CPU: u32 = 1 << 3;
+const KF_REST: u32 = 1 << 4;
+
+/// sched_ext of all CPUs, under one scheduler.
+#[derive(Clone, Debug)]
+pub struct Ext {
+    rules: ExtRules,
+    declared: Declared,
+    costs: ExtCosts,
+    masks: Vec<CpuMask>,
+    /// Idle CPUs.
+    pub idle: Idle,
+    /// By CPU.
+    pub rqs: Vec<ScxRq>,
+    /// By task.
+    tasks: Vec<Entity>,
+    /// By node.
+    global: Vec<DispatchQ>,
+    user: BTreeMap<u64, DispatchQ>,
+    /// Now, ns.
+    pub now: u64,
+    /// `smp_processor_id()`.
+    pub this_cpu: Cpu,
+    /// `current`; `None` for the idle task, and for what is not a task.
+    pub current: Option<TaskId>,
+    /// `scx_locked_rq()`.
+    pub locked_rq: Option<Cpu>,
+    /// The operation that runs.
+    running: Option<Call>,
+    /// CPUs that have deferred work (`schedule_deferred()`), in the order in which they came to it.
+    deferred: Vec<Cpu>,
+    /// By task: `p->comm`.
+    comms: Vec<String>,
+    /// How many times tasks have joined the lists of runnable ones.
+    runnable_seq: u64,
+    direct: Option<Direct>,
+    dsp: DspCtx,
+    requests: Vec<Request>,
+    /// Time that was taken since the caller last asked, ns.
+    spent: u64,
+    /// What was counted.
+    pub stats: ExtStats,
+    exit: Option<Exit>,
+}
+
+impl Ext {
+    /// The state when a scheduler has been loaded, before its `ops.init()`. `masks` are the affinities that tasks can
+    /// have, by number.
+    ///
+    /// # Errors
+    /// Fails with what `validate_ops()` refuses, and with what is not modelled.
+    pub fn new(
+        rules: ExtRules,
+        declared: Declared,
+        costs: ExtCosts,
+        topology: IdleTopology,
+        masks: Vec<CpuMask>,
+    ) -> Result<Self, String> {
+        let has = |op| declared.ops.has(op);
+        // bpf_scx_init_member() reads the struct before validate_ops().
+        let unknown = declared.flags & !u64::from(rules.ops_flags);
+        if unknown != 0 {
+            return Err(format!("flags {unknown:#x} of its sched_ext_ops are not the kernel's (EINVAL)"));
+        }
+        if declared.name.is_empty() {
+            return Err("its sched_ext_ops have no name (EINVAL)".to_owned());
+        }
+        if declared.timeout_ms > SCX_WATCHDOG_MAX_TIMEOUT_MS {
+            return Err(format!("timeout_ms is {}, and may be 30000 (E2BIG)", declared.timeout_ms));
+        }
+        if declared.dispatch_max_batch > i32::MAX as u32 {
+            return Err(format!(
+                "dispatch_max_batch is {}, and may be {} (E2BIG)",
+                declared.dispatch_max_batch,
+                i32::MAX
+            ));
+        }
+        if declared.flags & SCX_OPS_ENQ_LAST != 0 && !has(Op::Enqueue) {
+            return Err("SCX_OPS_ENQ_LAST requires ops.enqueue() to be implemented".to_owned());
+        }
+        if declared.flags & SCX_OPS_BUILTIN_IDLE_PER_NODE != 0
+            && has(Op::UpdateIdle)
+            && declared.flags & SCX_OPS_KEEP_BUILTIN_IDLE == 0
+        {
+            return Err("SCX_OPS_BUILTIN_IDLE_PER_NODE requires CPU idle selection enabled".to_owned());
+        }
+        if declared.flags & SCX_OPS_SWITCH_PARTIAL != 0 {
+            return Err("SCX_OPS_SWITCH_PARTIAL is not modelled: all tasks are the scheduler's".to_owned());
+        }
+        let nr_cpus = topology.nr_cpus() as usize;
+        let nr_nodes = topology.nr_nodes() as usize;
+        let idle = Idle::new(topology, rules.select_cpu, declared.flags, has(Op::UpdateIdle));
+        Ok(Ext {
+            rules,
+            costs,
+            masks,
+            idle,
+            rqs: vec![ScxRq::default(); nr_cpus],
+            tasks: Vec::new(),
+            global: vec![DispatchQ::default(); nr_nodes],
+            user: BTreeMap::new(),
+            now: 0,
+            this_cpu: 0,
+            current: None,
+            locked_rq: None,
+            running: None,
+            deferred: Vec::new(),
+            comms: Vec::new(),
+            runnable_seq: 0,
+            direct: None,
+            dsp: DspCtx::default(),
+            requests: Vec::new(),
+            spent: 0,
+            stats: ExtStats::default(),
+            exit: None,
+            declared,
+        })
+    }
+
+    /// What the scheduler declares.
+    pub fn declared(&self) -> &Declared {
+        &self.declared
+    }
+
+    /// The rules of the kernel.
+    pub fn rules(&self) -> &ExtRules {
+        &self.rules
+    }
+
+    /// How the scheduler has ended, if it has.
+    pub fn exit(&self) -> Option<&Exit> {
+        self.exit.as_ref()
+    }
+
+    /// A task.
+    #[inline]
+    pub fn task(&self, p: TaskId) -> &Entity {
+        &self.tasks[p.0 as usize]
+    }
+
+    fn task_mut(&mut self, p: TaskId) -> &mut Entity {
+        &mut self.tasks[p.0 as usize]
+    }
+
+    /// How many tasks there are or have been.
+    pub fn nr_tasks(&self) -> u32 {
+        self.tasks.len() as u32
+    }
+
+    /// `p->cpus_ptr`.
+    #[inline]
+    pub fn cpus_ptr(&self, p: TaskId) -> &CpuMask {
+        &self.masks[self.task(p).mask as usize]
+    }
+
+    /// What the caller is to do, in order.
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.requests)
+    }
+
+    /// What all calls since the last time have taken, ns at full speed.
+    pub fn take_spent(&mut self) -> u64 {
+        std::mem::take(&mut self.spent)
+    }
+
+    /// Adds time that a program has taken, ns.
+    #[inline]
+    pub fn spend(&mut self, ns: u64) {
+        self.spent += ns;
+    }
+
+    /// The time of now within what happens: as many ns after its beginning as were spent.
+    #[inline]
+    pub fn clock(&self) -> u64 {
+        self.now + self.spent
+    }
+
+    /// `scx_error()`: the scheduler ends. The first error counts.
+    pub fn error(&mut self, message: impl Into<String>) {
+        self.end(ExitKind::Error, message.into(), 0);
+    }
+
+    /// `scx_exit()`.
+    pub fn end(&mut self, kind: ExitKind, message: String, code: i64) {
+        if self.exit.is_none() {
+            self.exit = Some(Exit { kind, message, code, at: self.now, cpu: self.this_cpu });
+        }
+    }
+
+    /// Calls an operation, if the scheduler has it and has not ended.
+    fn call<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, call: Call) -> i64 {
+        if !self.declared.ops.has(call.op()) || (self.exit.is_some() && call != Call::Exit) {
+            return 0;
+        }
+        let outer = (std::mem::replace(&mut self.locked_rq, rq), self.running.replace(call));
+        self.spent += self.costs.op;
+        let result = ops.call(self, call);
+        (self.locked_rq, self.running) = outer;
+        result
+    }
+
+    /// An operation that returns 0 or an error: what it returned, of which `ops_sanitize_err()` has seen that it is
+    /// one.
+    fn call_err<O: Ops + ?Sized>(&mut self, ops: &mut O, call: Call) -> i64 {
+        const MAX_ERRNO: i64 = 4095;
+        const EPROTO: i64 = 71;
+        let result = self.call(ops, None, call);
+        if (-MAX_ERRNO..=0).contains(&result) {
+            return result;
+        }
+        self.error(format!("ops.{}() returned an invalid errno {result}", call.op().name()));
+        -EPROTO
+    }
+
+    /// `scx_kf_allowed()` (6.12), `scx_kfunc_context_filter()` (7.2): whether the operation that runs may call a kernel
+    /// function of these groups. The scheduler ends if not; 7.2 does not load it at all.
+    fn kf_allowed(&mut self, groups: u32, function: &str) -> bool {
+        let may = self.kf_mask();
+        if may & groups != 0 {
+            return true;
+        }
+        self.error(match self.has_old_texts() {
+            true => format!("kfunc with mask {groups:#x} called from an operation only allowing {may:#x}"),
+            false => format!("calling kernel function {function} is not allowed"),
+        });
+        false
+    }
+
+    /// Whether messages are those of 6.12.
+    fn has_old_texts(&self) -> bool {
+        self.rules.version_code < 0x06_0d_00
+    }
+
+    /// `current->scx.kf_mask`, and `scx_kf_allow_flags[]`: 0 where nothing is locked.
+    fn kf_mask(&self) -> u32 {
+        match self.running {
+            None | Some(Call::Init | Call::CgroupInit | Call::InitTask { .. } | Call::Exit) => 0,
+            Some(Call::SelectCpu { .. }) => KF_ENQUEUE | KF_SELECT_CPU,
+            Some(Call::Enqueue { .. }) => match self.rules.select_cpu {
+                ExtSelectCpu::Anywhere => KF_ENQUEUE,
+                ExtSelectCpu::Topology => KF_ENQUEUE | KF_SELECT_CPU,
+            },
+            Some(Call::Dispatch { .. }) => KF_DISPATCH,
+            Some(Call::CpuRelease { .. }) => KF_CPU_RELEASE,
+            Some(_) => KF_REST,
+        }
+    }
+
+    /// Gives a task its name (`p->comm`), for messages.
+    pub fn name_task(&mut self, p: TaskId, comm: &str) {
+        let at = p.0 as usize;
+        if self.comms.len() <= at {
+            self.comms.resize(at + 1, String::new());
+        }
+        comm.clone_into(&mut self.comms[at]);
+    }
+
+    /// A task as the kernel's messages name it: `comm[pid]`. Processes are numbered from 1 on.
+    pub fn named(&self, p: TaskId) -> String {
+        let comm = self.comms.get(p.0 as usize).filter(|comm| !comm.is_empty());
+        format!("{}[{}]", comm.map_or("task", |comm| comm), u64::from(p.0) + 1)
+    }
+
+    fn resched_curr(&mut self, cpu: Cpu) {
+        self.requests.push(Request::Resched(cpu));
+    }
+
+    fn allowed(&self, p: TaskId, cpu: Cpu) -> bool {
+        self.cpus_ptr(p).test(cpu)
+    }
+
+    fn global_of(&self, cpu: Cpu) -> Dsq {
+        Dsq::Global(self.idle.topology().node_of(cpu))
+    }
+
+    fn dsq(&self, dsq: Dsq) -> &DispatchQ {
+        match dsq {
+            Dsq::Local(cpu) => &self.rqs[cpu as usize].local_dsq,
+            Dsq::Global(node) => &self.global[node as usize],
+            Dsq::User(id) => self.user.get(&id).expect("tasks leave a queue before it is destroyed"),
+        }
+    }
+
+    fn dsq_mut(&mut self, dsq: Dsq) -> &mut DispatchQ {
+        match dsq {
+            Dsq::Local(cpu) => &mut self.rqs[cpu as usize].local_dsq,
+            Dsq::Global(node) => &mut self.global[node as usize],
+            Dsq::User(id) => self.user.get_mut(&id).expect("tasks leave a queue before it is destroyed"),
+        }
+    }
+
+    /// Takes a queue's lock and holds it for one task. Local queues have that of their run queue, which the caller has.
+    fn lock_dsq(&mut self, dsq: Dsq) {
+        if matches!(dsq, Dsq::Local(_)) {
+            return;
+        }
+        let (clock, hold) = (self.clock(), self.costs.dsq);
+        let lock = &mut self.dsq_mut(dsq).lock_free;
+        let start = clock.max(*lock);
+        *lock = start + hold;
+        self.spent += start + hold - clock;
+    }
+
+    /// `ops.init()`, and `ops.cgroup_init()` of the root.
+    pub fn init<O: Ops + ?Sized>(&mut self, ops: &mut O) {
+        for call in [Call::Init, Call::CgroupInit] {
+            let failed = self.call_err(ops, call);
+            if failed != 0 {
+                self.error(format!("ops.{}() failed ({failed})", call.op().name()));
+            }
+        }
+    }
+
+    /// Asks for a timer ([`Request::Timer`]).
+    pub fn start_timer(&mut self, at: u64, number: u32) {
+        self.requests.push(Request::Timer { at, number });
+    }
+
+    // --- Tasks ------------------------------------------------------------------------------------------------------
+
+    /// A task joins the class: [`prepare_task`](Self::prepare_task) and [`enable_task`](Self::enable_task), as a fork
+    /// does one after the other. A kernel that enables the scheduler prepares all tasks before it enables the first.
+    pub fn init_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, cpu: Cpu, mask: u32, weight: u64, fork: bool) {
+        self.prepare_task(ops, p, cpu, mask, weight, fork);
+        self.enable_task(ops, p, !fork);
+    }
+
+    /// `scx_init_task()`. `fork` says that the task was just forked; else the scheduler is being enabled. `weight` is
+    /// that of its nice value, 15 to 88761.
+    pub fn prepare_task<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        p: TaskId,
+        cpu: Cpu,
+        mask: u32,
+        weight: u64,
+        fork: bool,
+    ) {
+        let at = p.0 as usize;
+        if self.tasks.len() <= at {
+            self.tasks.resize_with(at + 1, Entity::default);
+        }
+        let runnable_at = self.now;
+        self.tasks[at] = Entity { cpu, mask, runnable_at, weight: weight_to_cgroup(weight), ..Entity::default() };
+        ops.set_slice(p, SCX_SLICE_DFL);
+        ops.set_dsq_vtime(p, 0);
+        let failed = self.call_err(ops, Call::InitTask { p, fork });
+        if failed != 0 {
+            let named = self.named(p);
+            self.error(format!("ops.init_task() failed ({failed}) for {named}"));
+        }
+        self.task_mut(p).ready = true;
+    }
+
+    /// `scx_enable_task()`; with `switched`, of a task that comes from another class (`switching_to_scx()`).
+    pub fn enable_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, switched: bool) {
+        if switched {
+            ops.set_slice(p, u64::from(self.rules.enable_slice));
+        }
+        let (cpu, weight) = (self.task(p).cpu, self.task(p).weight);
+        self.call(ops, Some(cpu), Call::Enable { p });
+        self.call(ops, Some(cpu), Call::SetWeight { p, weight });
+        if switched {
+            self.call(ops, Some(cpu), Call::SetCpumask { p });
+        }
+    }
+
+    /// The task exits: the next enqueue may pass it by (`SCX_OPS_ENQ_EXITING`).
+    pub fn exiting(&mut self, p: TaskId) {
+        self.task_mut(p).exiting = true;
+    }
+
+    /// The last of a task (`sched_ext_dead()`, `scx_disable_and_exit_task()`).
+    pub fn exit_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId) {
+        if std::mem::take(&mut self.task_mut(p).ready) {
+            let cpu = self.task(p).cpu;
+            self.clear_direct_dispatch(p);
+            self.call(ops, Some(cpu), Call::Disable { p });
+            if self.rules.disable_clears {
+                ops.set_dsq_vtime(p, 0);
+                ops.set_slice(p, 0);
+            }
+            self.call(ops, Some(cpu), Call::ExitTask { p });
+        }
+    }
+
+    /// `reweight_task_scx()`; `weight` as in [`init_task`](Self::init_task).
+    pub fn reweight_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, weight: u64) {
+        if !self.task(p).ready {
+            return;
+        }
+        let weight = weight_to_cgroup(weight);
+        self.task_mut(p).weight = weight;
+        let cpu = self.task(p).cpu;
+        self.call(ops, Some(cpu), Call::SetWeight { p, weight });
+    }
+
+    /// `set_cpus_allowed_scx()`: the task has the affinity of this number from now on.
+    pub fn set_cpus_allowed<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, mask: u32) {
+        self.task_mut(p).mask = mask;
+        let cpu = self.task(p).cpu;
+        self.call(ops, Some(cpu), Call::SetCpumask { p });
+    }
+
+    /// `set_task_cpu()` of a task that is on no run queue: a wake-up has chosen another CPU.
+    pub fn set_task_cpu(&mut self, p: TaskId, cpu: Cpu) {
+        self.task_mut(p).cpu = cpu;
+    }
+
+    // --- Placement --------------------------------------------------------------------------------------------------
+
+    /// `select_task_rq_scx()`. `current` is the waker, and `this_cpu` its CPU.
+    pub fn select_task_rq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, prev_cpu: Cpu, wake_flags: u64) -> Cpu {
+        let cpu = if self.declared.ops.has(Op::SelectCpu) {
+            self.direct = Some(Direct::May(p));
+            let cpu = self.call(ops, None, Call::SelectCpu { p, prev_cpu, wake_flags });
+            self.direct = None;
+            match Cpu::try_from(cpu) {
+                Ok(cpu) if (cpu as usize) < self.rqs.len() => cpu,
+                _ => {
+                    self.error(format!("invalid CPU {cpu} from ops.select_cpu()"));
+                    prev_cpu
+                }
+            }
+        } else {
+            match self.select_cpu_dfl(p, prev_cpu, wake_flags, None, 0) {
+                Some(cpu) => {
+                    self.refill_slice(ops, p);
+                    self.task_mut(p).ddsp_dsq_id = SCX_DSQ_LOCAL;
+                    cpu
+                }
+                None => prev_cpu,
+            }
+        };
+        self.task_mut(p).selected_cpu = cpu;
+        cpu
+    }
+
+    /// `scx_select_cpu_dfl()`.
+    pub fn select_cpu_dfl(
+        &mut self,
+        p: TaskId,
+        prev_cpu: Cpu,
+        wake_flags: u64,
+        within: Option<&CpuMask>,
+        flags: u64,
+    ) -> Option<Cpu> {
+        let words = self.idle.words;
+        let asks = Asks {
+            cpus_ptr: &self.masks[self.tasks[p.0 as usize].mask as usize],
+            on_all: self.cpus_ptr(p).weight() >= self.rqs.len() as u32,
+            this_cpu: self.this_cpu,
+            exiting: self.current.is_some_and(|task| self.tasks[task.0 as usize].exiting),
+            local_nr: self.rqs[self.this_cpu as usize].local_dsq.nr(),
+        };
+        let cpu = self.idle.select_cpu_dfl(&asks, prev_cpu, wake_flags, within, flags);
+        self.spent += (self.idle.words - words) * self.costs.mask_words / 64;
+        cpu
+    }
+
+    /// `scx_pick_idle_cpu()`.
+    pub fn pick_idle_cpu(&mut self, this_cpu: Cpu, allowed: &CpuMask, node: usize, flags: u64) -> Option<Cpu> {
+        let words = self.idle.words;
+        let cpu = self.idle.pick(this_cpu, allowed, node, flags);
+        self.spent += (self.idle.words - words) * self.costs.mask_words / 64;
+        cpu
+    }
+
+    /// `select_cpu_from_kfunc()`: `scx_bpf_select_cpu_dfl()` and `scx_bpf_select_cpu_and()`.
+    ///
+    /// # Errors
+    /// Fails if no CPU is idle, or with what ends the scheduler.
+    pub fn select_cpu_from_kfunc(
+        &mut self,
+        p: TaskId,
+        prev_cpu: i32,
+        wake_flags: u64,
+        within: Option<&CpuMask>,
+        flags: u64,
+    ) -> Result<Cpu, IdleError> {
+        let prev_cpu = self.check_cpu(prev_cpu)?;
+        self.idle.check_enabled()?;
+        if self.rules.select_cpu == ExtSelectCpu::Anywhere {
+            // 6.12's is for ops.select_cpu() alone, which is not called for pinned tasks.
+            if !self.kf_allowed(KF_SELECT_CPU, "scx_bpf_select_cpu_dfl") {
+                return Err(IdleError::Busy);
+            }
+            return self.select_cpu_dfl(p, prev_cpu, wake_flags, None, 0).ok_or(IdleError::Busy);
+        }
+        match (self.running, self.locked_rq) {
+            (Some(Call::SelectCpu { p: of, .. }), _) if of != p => {
+                return Err(IdleError::Scx("called on a task not being operated on".to_owned()));
+            }
+            (Some(Call::SelectCpu { .. }), _) | (_, None) => {}
+            (_, Some(rq)) if self.task(p).cpu != rq => {
+                return Err(IdleError::Scx(format!("select_cpu kfunc called cross-task on {}", self.named(p))));
+            }
+            _ => {}
+        }
+        if self.cpus_ptr(p).weight() == 1 {
+            let may = within.unwrap_or(self.cpus_ptr(p)).test(prev_cpu);
+            return if may && self.idle.test_and_clear(prev_cpu) { Ok(prev_cpu) } else { Err(IdleError::Busy) };
+        }
+        self.select_cpu_dfl(p, prev_cpu, wake_flags, within, flags).ok_or(IdleError::Busy)
+    }
+
+    /// `scx_cpu_valid()`.
+    ///
+    /// # Errors
+    /// Fails with what ends the scheduler.
+    pub fn check_cpu(&self, cpu: i32) -> Result<Cpu, IdleError> {
+        match Cpu::try_from(cpu) {
+            Ok(cpu) if (cpu as usize) < self.rqs.len() => Ok(cpu),
+            _ => Err(IdleError::Scx(format!("invalid CPU {cpu}"))),
+        }
+    }
+
+    // --- Run queues -------------------------------------------------------------------------------------------------
+
+    fn refill_slice<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId) {
+        ops.set_slice(p, SCX_SLICE_DFL);
+        self.stats.refill_slice_dfl += 1;
+    }
+
+    /// `update_curr_scx()`: charges the running task up to now, ns of its CPU's `rq_clock_task()`.
+    pub fn update_curr<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) {
+        let Curr::Ext(curr) = self.rqs[cpu as usize].curr else { return };
+        let task = self.task_mut(curr);
+        let delta = clock_task.saturating_sub(task.exec_start);
+        task.exec_start = clock_task;
+        task.sum_exec_runtime += delta;
+        let slice = ops.slice(curr);
+        if slice != SCX_SLICE_INF && delta != 0 {
+            ops.set_slice(curr, slice - slice.min(delta));
+        }
+    }
+
+    fn set_runnable(&mut self, p: TaskId) {
+        let now = self.now;
+        self.runnable_seq += 1;
+        let seq = self.runnable_seq;
+        let task = self.task_mut(p);
+        if std::mem::take(&mut task.reset_runnable_at) {
+            task.runnable_at = now;
+        }
+        task.runnable = Some(seq);
+    }
+
+    /// `enqueue_task_scx()`: a wake-up or a fork puts a task on a run queue.
+    pub fn enqueue_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64) {
+        self.task_mut(p).cpu = cpu;
+        self.enqueue(ops, cpu, p, enq_flags, None);
+        // wakeup_preempt() follows, which asks an idle CPU to reschedule.
+        self.rqs[cpu as usize].next_ext = true;
+        if enq_flags & u64::from(self.rules.enq_cpu_selected) != 0 && cpu != self.task(p).selected_cpu {
+            self.stats.select_cpu_fallback += 1;
+        }
+    }
+
+    fn enqueue<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64, sticky: Option<Cpu>) {
+        if self.task(p).queued {
+            return;
+        }
+        self.set_runnable(p);
+        self.task_mut(p).queued = true;
+        self.rqs[cpu as usize].nr_running += 1;
+        if sticky.is_none() {
+            self.call(ops, Some(cpu), Call::Runnable { p, enq_flags });
+        }
+        self.do_enqueue_task(ops, cpu, p, enq_flags, sticky);
+    }
+
+    /// `do_enqueue_task()`.
+    fn do_enqueue_task<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        enq_flags: u64,
+        sticky: Option<Cpu>,
+    ) {
+        if sticky == Some(cpu) {
+            return self.dispatch_enqueue(ops, Some(cpu), Dsq::Local(cpu), p, enq_flags);
+        }
+        self.task_mut(p).immed = false;
+        if self.task(p).ddsp_dsq_id != SCX_DSQ_INVALID {
+            return self.direct_dispatch(ops, cpu, p, enq_flags);
+        }
+        if self.declared.flags & SCX_OPS_ENQ_EXITING == 0 && self.task(p).exiting {
+            self.stats.enq_skip_exiting += 1;
+            return self.enqueue_builtin(ops, cpu, p, Dsq::Local(cpu), enq_flags);
+        }
+        if !self.declared.ops.has(Op::Enqueue) || self.exit.is_some() {
+            let dsq = self.global_of(cpu);
+            return self.enqueue_builtin(ops, cpu, p, dsq, enq_flags);
+        }
+        let task = self.task_mut(p);
+        task.ops_qseq += 1;
+        let qseq = task.ops_qseq;
+        task.ops_state = OpsState::Queueing(qseq);
+        let outer = self.direct.replace(Direct::May(p));
+        self.call(ops, Some(cpu), Call::Enqueue { p, enq_flags });
+        self.direct = outer;
+        if self.task(p).ddsp_dsq_id != SCX_DSQ_INVALID {
+            return self.direct_dispatch(ops, cpu, p, enq_flags);
+        }
+        let task = self.task_mut(p);
+        task.in_custody = true;
+        task.ops_state = OpsState::Queued(qseq);
+    }
+
+    /// The core's own queues, with a new slice.
+    fn enqueue_builtin<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, dsq: Dsq, enq_flags: u64) {
+        self.refill_slice(ops, p);
+        self.clear_direct_dispatch(p);
+        self.dispatch_enqueue(ops, Some(cpu), dsq, p, enq_flags);
+    }
+
+    fn clear_direct_dispatch(&mut self, p: TaskId) {
+        let task = self.task_mut(p);
+        (task.ddsp_dsq_id, task.ddsp_enq_flags) = (SCX_DSQ_INVALID, 0);
+    }
+
+    /// `direct_dispatch()`. The local queue of another CPU has to wait until this one's lock can be given up.
+    fn direct_dispatch<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64) {
+        self.stats.direct += 1;
+        let dsq = self.find_dsq_for_dispatch(cpu, self.task(p).ddsp_dsq_id, p);
+        let task = self.task_mut(p);
+        task.ddsp_enq_flags |= enq_flags;
+        task.ops_state = OpsState::None;
+        if let Dsq::Local(other) = dsq
+            && other != cpu
+        {
+            task.deferred = true;
+            self.rqs[cpu as usize].ddsp_deferred_locals.push_back(p);
+            return self.schedule_deferred(cpu);
+        }
+        let flags = task.ddsp_enq_flags;
+        self.clear_direct_dispatch(p);
+        self.dispatch_enqueue(ops, Some(cpu), dsq, p, flags);
+    }
+
+    /// `schedule_deferred()`: the CPU does what has to wait until its lock can be given up.
+    fn schedule_deferred(&mut self, cpu: Cpu) {
+        if !self.deferred.contains(&cpu) {
+            self.deferred.push(cpu);
+        }
+    }
+
+    /// `find_dsq_for_dispatch()`, for a dispatch that `cpu` makes of a task.
+    fn find_dsq_for_dispatch(&mut self, cpu: Cpu, dsq_id: u64, p: TaskId) -> Dsq {
+        if dsq_id == SCX_DSQ_LOCAL {
+            return Dsq::Local(cpu);
+        }
+        if dsq_id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
+            let on = dsq_id & SCX_DSQ_LOCAL_CPU_MASK;
+            if on < self.rqs.len() as u64 {
+                return Dsq::Local(on as Cpu);
+            }
+            self.error(format!("invalid CPU {} in SCX_DSQ_LOCAL_ON dispatch verdict", on as i32));
+        } else if dsq_id != SCX_DSQ_GLOBAL {
+            if self.user.contains_key(&dsq_id) {
+                return Dsq::User(dsq_id);
+            }
+            let of = if self.has_old_texts() { format!(" for {}", self.named(p)) } else { String::new() };
+            self.error(format!("non-existent DSQ {dsq_id:#x}{of}"));
+        }
+        self.global_of(self.task(p).cpu)
+    }
+
+    /// `dispatch_enqueue()`. `rq` is whose lock the caller has.
+    fn dispatch_enqueue<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, dsq: Dsq, p: TaskId, enq_flags: u64) {
+        debug_assert!(self.task(p).dsq.is_none(), "a task is on one queue at a time");
+        self.lock_dsq(dsq);
+        let mut priq = enq_flags & SCX_ENQ_DSQ_PRIQ != 0;
+        if priq && !matches!(dsq, Dsq::User(_)) {
+            self.error("cannot use vtime ordering for built-in DSQs");
+            priq = false;
+        }
+        let head = enq_flags & (u64::from(self.rules.enq_head) | SCX_ENQ_PREEMPT) != 0;
+        let vtime = ops.dsq_vtime(p);
+        let queue = self.dsq_mut(dsq);
+        let joined = if priq { queue.push_vtime(p, vtime) } else { queue.push(p, head) };
+        let key = match joined {
+            Ok(key) => key,
+            Err(mixed) => {
+                let had = if mixed == Mixed::Fifo { "FIFO" } else { "PRIQ" };
+                let Dsq::User(id) = dsq else { unreachable!("built-in queues have one order") };
+                self.error(format!("DSQ ID {id:#018x} already had {had}-enqueued tasks"));
+                // So that the task is on some queue: the scheduler has ended.
+                let queue = self.dsq_mut(dsq);
+                let either = if priq { queue.push(p, false) } else { queue.push_vtime(p, vtime) };
+                either.expect("a queue takes one of two orders")
+            }
+        };
+        let seq = self.dsq(dsq).seq();
+        let task = self.task_mut(p);
+        (task.dsq, task.dsq_seq) = (Some((dsq, key)), seq);
+        task.ops_state = OpsState::None;
+        match dsq {
+            Dsq::Local(cpu) => {
+                self.stats.local += 1;
+                self.joins_local_dsq(cpu, p, enq_flags);
+                self.local_dsq_post_enq(ops, cpu, p, enq_flags);
+            }
+            Dsq::Global(_) => {
+                self.stats.global += 1;
+                self.leave_custody(ops, rq, p, 0);
+            }
+            Dsq::User(_) => {
+                self.stats.user += 1;
+                self.task_mut(p).in_custody = true;
+            }
+        }
+    }
+
+    /// `task_leave_custody()`, and `ops.dequeue()` where kernels call it then.
+    fn leave_custody<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, p: TaskId, deq_flags: u64) {
+        if std::mem::take(&mut self.task_mut(p).in_custody) && self.rules.dequeue_on_custody {
+            self.call(ops, rq, Call::Dequeue { p, deq_flags });
+        }
+    }
+
+    /// `dsq_inc_nr()` of a local queue: whether the task has to run at once.
+    fn joins_local_dsq(&mut self, cpu: Cpu, p: TaskId, enq_flags: u64) {
+        if enq_flags & SCX_ENQ_IMMED != 0 && self.has_immed() {
+            self.task_mut(p).immed = true;
+        }
+        if self.task(p).immed {
+            self.rqs[cpu as usize].nr_immed += 1;
+            if self.rqs[cpu as usize].local_dsq.nr() > 1 || !self.rq_is_open(cpu, enq_flags) {
+                self.schedule_reenq_local(cpu, 0);
+            }
+        }
+    }
+
+    /// Whether the kernel knows SCX_ENQ_IMMED (7.1). Others take no notice of the bit.
+    fn has_immed(&self) -> bool {
+        u64::from(self.rules.ops_flags) & SCX_OPS_ALWAYS_ENQ_IMMED != 0
+    }
+
+    /// `scx_vet_enq_flags()`. Returns the flags, unless they end the scheduler.
+    fn vet_enq_flags(&mut self, dsq_id: u64, enq_flags: u64) -> Option<u64> {
+        if !self.has_immed() {
+            return Some(enq_flags);
+        }
+        let local = dsq_id == SCX_DSQ_LOCAL || dsq_id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON;
+        if enq_flags & SCX_ENQ_IMMED != 0 && !local {
+            self.error(format!("SCX_ENQ_IMMED on a non-local DSQ {dsq_id:#x}"));
+            return None;
+        }
+        let always = local && self.declared.flags & SCX_OPS_ALWAYS_ENQ_IMMED != 0;
+        Some(if always { enq_flags | SCX_ENQ_IMMED } else { enq_flags })
+    }
+
+    /// `rq_is_open()`: whether a task of a CPU's local queue runs at once.
+    fn rq_is_open(&self, cpu: Cpu, enq_flags: u64) -> bool {
+        let rq = &self.rqs[cpu as usize];
+        match rq.curr {
+            Curr::Above => false,
+            Curr::Idle if !rq.next_ext => true,
+            Curr::Idle | Curr::Ext(_) => rq.in_balance || enq_flags & SCX_ENQ_PREEMPT != 0,
+        }
+    }
+
+    /// `schedule_reenq_local()`.
+    fn schedule_reenq_local(&mut self, cpu: Cpu, flags: u64) {
+        *self.rqs[cpu as usize].reenq_local.get_or_insert(0) |= flags;
+        self.schedule_deferred(cpu);
+    }
+
+    /// `local_dsq_post_enq()`.
+    fn local_dsq_post_enq<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64) {
+        self.leave_custody(ops, Some(cpu), p, 0);
+        let rq = &mut self.rqs[cpu as usize];
+        let (curr, in_balance) = (rq.curr, rq.in_balance);
+        rq.next_ext = true;
+        if in_balance {
+            return;
+        }
+        if curr == Curr::Idle {
+            self.resched_curr(cpu);
+        }
+        if let Curr::Ext(curr) = curr
+            && enq_flags & SCX_ENQ_PREEMPT != 0
+            && curr != p
+        {
+            ops.set_slice(curr, 0);
+            self.resched_curr(cpu);
+        }
+    }
+
+    /// `dispatch_dequeue()`.
+    fn dispatch_dequeue(&mut self, p: TaskId) {
+        if let Some((dsq, key)) = self.task_mut(p).dsq.take() {
+            self.lock_dsq(dsq);
+            let left = self.dsq_mut(dsq).remove(key);
+            debug_assert_eq!(left, Some(p), "a task is where it joined");
+            if let Dsq::Local(cpu) = dsq
+                && self.task(p).immed
+            {
+                self.rqs[cpu as usize].nr_immed -= 1;
+            }
+        } else if std::mem::take(&mut self.task_mut(p).deferred) {
+            let cpu = self.task(p).cpu;
+            self.rqs[cpu as usize].ddsp_deferred_locals.retain(|&other| other != p);
+        }
+    }
+
+    /// `ops_dequeue()`.
+    fn ops_dequeue<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, deq_flags: u64) {
+        let dequeue_on_custody = self.rules.dequeue_on_custody;
+        let task = self.task_mut(p);
+        task.runnable = None;
+        let had = matches!(std::mem::take(&mut task.ops_state), OpsState::Queued(_));
+        if dequeue_on_custody {
+            self.leave_custody(ops, Some(cpu), p, deq_flags);
+        } else if had {
+            self.task_mut(p).in_custody = false;
+            self.call(ops, Some(cpu), Call::Dequeue { p, deq_flags });
+        }
+    }
+
+    /// `dequeue_task_scx()`: the task sleeps, or something about it is changed. `current` says that it is the running
+    /// one, which was charged up to now.
+    pub fn dequeue_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, deq_flags: u64) {
+        let mut deq_flags = deq_flags;
+        if deq_flags & SCX_DEQ_SLEEP == 0 && self.rules.dequeue_on_custody {
+            deq_flags |= SCX_DEQ_SCHED_CHANGE;
+        }
+        if !self.task(p).queued {
+            return;
+        }
+        self.ops_dequeue(ops, cpu, p, deq_flags);
+        if self.rqs[cpu as usize].curr == Curr::Ext(p) {
+            self.call(ops, Some(cpu), Call::Stopping { p, runnable: false });
+        }
+        self.call(ops, Some(cpu), Call::Quiescent { p, deq_flags });
+        self.task_mut(p).queued = false;
+        self.rqs[cpu as usize].nr_running -= 1;
+        self.dispatch_dequeue(p);
+        self.clear_direct_dispatch(p);
+    }
+
+    /// `yield_task_scx()` of the running task, which was charged up to now.
+    pub fn yield_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) {
+        if self.declared.ops.has(Op::Yield) {
+            self.call(ops, Some(cpu), Call::Yield { from: p, to: None });
+        } else {
+            ops.set_slice(p, 0);
+        }
+    }
+
+    // --- Dispatch ---------------------------------------------------------------------------------------------------
+
+    /// `task_can_run_on_remote_rq()`.
+    fn task_can_run_on_remote_rq(&mut self, p: TaskId, cpu: Cpu, enforce: bool) -> bool {
+        let allowed = self.allowed(p, cpu);
+        if !allowed && enforce {
+            let named = self.named(p);
+            self.error(format!("SCX_DSQ_LOCAL[_ON] target CPU {cpu} not allowed for {named}"));
+        }
+        allowed
+    }
+
+    /// `move_remote_task_to_local_dsq()`. The task is on no queue any more.
+    fn move_remote_task_to_local_dsq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, enq_flags: u64, to: Cpu) {
+        let from = self.task(p).cpu;
+        let task = self.task_mut(p);
+        // deactivate_task(): an operation sees it neither leave nor come (task_on_rq_migrating()).
+        task.runnable = None;
+        task.ops_state = OpsState::None;
+        task.queued = false;
+        task.cpu = to;
+        self.rqs[from as usize].nr_running -= 1;
+        self.clear_direct_dispatch(p);
+        self.requests.push(Request::Moved { task: p, from, to });
+        self.stats.remote += 1;
+        self.spent += self.costs.remote;
+        let enq_flags = if self.rules.enq_flags_truncated { enq_flags & 0xffff_ffff } else { enq_flags };
+        self.enqueue(ops, to, p, enq_flags, Some(to));
+    }
+
+    /// `consume_dispatch_q()`: moves the first task of a queue that may run here to this CPU's local queue.
+    fn consume_dispatch_q<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, dsq: Dsq, enq_flags: u64) -> bool {
+        if self.dsq(dsq).is_empty() {
+            return false;
+        }
+        self.lock_dsq(dsq);
+        let mut at = None;
+        while let Some((key, p)) = self.dsq(dsq).next_after(at) {
+            at = Some(key);
+            let own = self.task(p).cpu == cpu;
+            if !own && !self.task_can_run_on_remote_rq(p, cpu, false) {
+                continue;
+            }
+            self.dsq_mut(dsq).remove(key);
+            self.task_mut(p).dsq = None;
+            match own {
+                true => self.move_local_task_to_local_dsq(ops, p, enq_flags, cpu),
+                false => self.move_remote_task_to_local_dsq(ops, p, enq_flags, cpu),
+            }
+            return true;
+        }
+        false
+    }
+
+    /// `move_local_task_to_local_dsq()`.
+    fn move_local_task_to_local_dsq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, enq_flags: u64, cpu: Cpu) {
+        // It looks at no flag but where the task goes.
+        self.dispatch_enqueue(ops, Some(cpu), Dsq::Local(cpu), p, enq_flags & !SCX_ENQ_DSQ_PRIQ);
+    }
+
+    fn consume_global_dsq<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) -> bool {
+        let global = self.global_of(cpu);
+        self.consume_dispatch_q(ops, cpu, global, 0)
+    }
+
+    /// `dispatch_to_local_dsq()`: to the local queue of any CPU. The task is on no queue.
+    fn dispatch_to_local_dsq<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Cpu, to: Cpu, p: TaskId, enq_flags: u64) {
+        let from = self.task(p).cpu;
+        if from == to {
+            self.dispatch_enqueue(ops, Some(to), Dsq::Local(to), p, enq_flags);
+        } else if self.task_can_run_on_remote_rq(p, to, true) {
+            self.move_remote_task_to_local_dsq(ops, p, enq_flags, to);
+        } else {
+            let global = self.global_of(from);
+            return self.dispatch_enqueue(ops, Some(rq), global, p, enq_flags);
+        }
+        if !(rq == from && rq == to) && self.rqs[to as usize].curr == Curr::Idle {
+            self.resched_curr(to);
+        }
+    }
+
+    /// `finish_dispatch()`.
+    fn finish_dispatch<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, entry: DspEnt) {
+        let p = entry.task;
+        // A scheduler may dispatch a task that it does not have any more.
+        if self.task(p).ops_state != OpsState::Queued(entry.qseq) {
+            return;
+        }
+        self.task_mut(p).ops_state = OpsState::None;
+        match self.find_dsq_for_dispatch(cpu, entry.dsq_id, p) {
+            Dsq::Local(to) => self.dispatch_to_local_dsq(ops, cpu, to, p, entry.enq_flags),
+            dsq => self.dispatch_enqueue(ops, Some(cpu), dsq, p, entry.enq_flags),
+        }
+    }
+
+    /// `flush_dispatch_buf()`.
+    fn flush_dispatch_buf<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+        let entries = std::mem::take(&mut self.dsp.buf);
+        self.dsp.nr_tasks += entries.len() as u32;
+        for &entry in &entries {
+            self.finish_dispatch(ops, cpu, entry);
+        }
+        // Its memory is used again.
+        let mut entries = entries;
+        entries.clear();
+        if self.dsp.buf.is_empty() {
+            self.dsp.buf = entries;
+        }
+    }
+
+    /// `balance_one()` and `scx_dispatch_sched()`: makes sure that the local queue has a task, if there is one to run.
+    fn balance_one<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, prev: Option<TaskId>) -> Verdict {
+        let preempts = self.declared.ops.has(Op::CpuAcquire) || self.declared.ops.has(Op::CpuRelease);
+        if preempts && std::mem::take(&mut self.rqs[cpu as usize].cpu_released) {
+            self.call(ops, Some(cpu), Call::CpuAcquire { cpu });
+        }
+        let goes_on = |ext: &Self, ops: &O| prev.is_some_and(|p| ext.task(p).queued && ops.slice(p) != 0);
+        if goes_on(self, ops) {
+            return Verdict::Prev;
+        }
+        if !self.rqs[cpu as usize].local_dsq.is_empty() || self.consume_global_dsq(ops, cpu) {
+            return Verdict::Local;
+        }
+        if self.declared.ops.has(Op::Dispatch) && self.exit.is_none() {
+            let outer = std::mem::take(&mut self.dsp);
+            let mut found = None;
+            for left in (0..SCX_DSP_MAX_LOOPS).rev() {
+                (self.dsp.cpu, self.dsp.nr_tasks) = (cpu, 0);
+                self.call(ops, Some(cpu), Call::Dispatch { cpu, prev });
+                self.flush_dispatch_buf(ops, cpu);
+                if goes_on(self, ops) {
+                    found = Some(Verdict::Prev);
+                } else if !self.rqs[cpu as usize].local_dsq.is_empty() || self.consume_global_dsq(ops, cpu) {
+                    found = Some(Verdict::Local);
+                }
+                if found.is_some() || self.exit.is_some() {
+                    break;
+                }
+                // What it dispatches does not come here: the CPU starts a new cycle.
+                if left == 0 {
+                    self.kick_cpu(cpu, 0);
+                }
+                if self.dsp.nr_tasks == 0 {
+                    break;
+                }
+            }
+            self.dsp = outer;
+            if let Some(found) = found {
+                return found;
+            }
+        }
+        let keeps = self.declared.flags & SCX_OPS_ENQ_LAST == 0;
+        if keeps && prev.is_some_and(|p| self.task(p).queued) {
+            self.stats.dispatch_keep_last += 1;
+            return Verdict::Prev;
+        }
+        Verdict::None
+    }
+
+    /// `pick_task_scx()`, `put_prev_task_scx()` and `set_next_task_scx()`: whom a CPU is to run, if nobody of a class
+    /// above wants to. The previous task was charged up to now, and dequeued if it sleeps. `clock_task` is the CPU's
+    /// `rq_clock_task()`, ns.
+    pub fn pick_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) -> Option<TaskId> {
+        self.update_curr(ops, cpu, clock_task);
+        let prev = match self.rqs[cpu as usize].curr {
+            Curr::Ext(prev) => Some(prev),
+            Curr::Idle | Curr::Above => None,
+        };
+        self.rqs[cpu as usize].in_balance = true;
+        let verdict = self.balance_one(ops, cpu, prev);
+        let rq = &mut self.rqs[cpu as usize];
+        // What joined its queue during the dispatch may have to run at once.
+        let linger = verdict != Verdict::None && rq.local_dsq.nr() > 1 && rq.nr_immed != 0;
+        if linger {
+            self.schedule_reenq_local(cpu, 0);
+        }
+        self.rqs[cpu as usize].in_balance = false;
+        let next = match verdict {
+            Verdict::Prev => prev,
+            _ => self.rqs[cpu as usize].local_dsq.first(),
+        };
+        if let Some(next) = next
+            && ops.slice(next) == 0
+        {
+            self.refill_slice(ops, next);
+        }
+        if next.is_some() && next == prev {
+            self.rqs[cpu as usize].next_ext = true;
+            return next;
+        }
+        let was_idle = self.rqs[cpu as usize].curr == Curr::Idle;
+        if let Some(prev) = prev {
+            self.put_prev_task(ops, cpu, prev, next.map_or(Curr::Idle, Curr::Ext));
+        }
+        match next {
+            Some(next) => {
+                if was_idle {
+                    self.scx_update_idle(ops, cpu, false, true);
+                }
+                self.set_next_task(ops, cpu, next, clock_task);
+            }
+            None => {
+                self.scx_update_idle(ops, cpu, true, !was_idle);
+                self.rqs[cpu as usize].curr = Curr::Idle;
+            }
+        }
+        self.rqs[cpu as usize].next_ext = next.is_some();
+        next
+    }
+
+    /// A task of a class above takes the CPU, for a reason of `enum scx_cpu_preempt_reason`. The previous task was
+    /// charged up to now.
+    pub fn preempted_by_class<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, reason: u32) {
+        // wakeup_preempt_scx(): the wake-up of that task.
+        if self.rqs[cpu as usize].nr_immed != 0 {
+            self.schedule_reenq_local(cpu, 0);
+        }
+        let was = self.rqs[cpu as usize].curr;
+        if let Curr::Ext(prev) = was {
+            self.put_prev_task(ops, cpu, prev, Curr::Above);
+            // switch_class()
+            let preempts = self.declared.ops.has(Op::CpuAcquire) || self.declared.ops.has(Op::CpuRelease);
+            if preempts && !std::mem::replace(&mut self.rqs[cpu as usize].cpu_released, true) {
+                self.call(ops, Some(cpu), Call::CpuRelease { cpu, reason });
+            }
+        }
+        if was == Curr::Idle {
+            self.scx_update_idle(ops, cpu, false, true);
+        }
+        self.rqs[cpu as usize].curr = Curr::Above;
+    }
+
+    /// `put_prev_task_scx()`.
+    fn put_prev_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, next: Curr) {
+        if !self.task(p).queued {
+            return;
+        }
+        self.call(ops, Some(cpu), Call::Stopping { p, runnable: true });
+        self.set_runnable(p);
+        if ops.slice(p) != 0 {
+            if self.task(p).immed {
+                self.task_mut(p).reenq_reason = SCX_TASK_REENQ_PREEMPTED;
+                self.do_enqueue_task(ops, cpu, p, SCX_ENQ_REENQ, None);
+                self.task_mut(p).reenq_reason = 0;
+            } else {
+                let head = u64::from(self.rules.enq_head);
+                self.dispatch_enqueue(ops, Some(cpu), Dsq::Local(cpu), p, head);
+            }
+        } else {
+            let flags = if next == Curr::Idle { SCX_ENQ_LAST } else { 0 };
+            self.do_enqueue_task(ops, cpu, p, flags, None);
+            let waits_here = self.task(p).dsq.is_some_and(|(dsq, _)| dsq == Dsq::Local(cpu));
+            if next == Curr::Idle && waits_here && self.rules.enq_last_resched {
+                self.requests.push(Request::ReschedNext(cpu));
+            }
+        }
+    }
+
+    /// `set_next_task_scx()`.
+    fn set_next_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, clock_task: u64) {
+        if self.task(p).queued {
+            self.ops_dequeue(ops, cpu, p, 0);
+            self.dispatch_dequeue(p);
+        }
+        self.task_mut(p).exec_start = clock_task;
+        // rq->curr is still the previous task.
+        if self.task(p).queued {
+            self.call(ops, Some(cpu), Call::Running { p });
+        }
+        let task = self.task_mut(p);
+        task.runnable = None;
+        task.reset_runnable_at = true;
+        self.rqs[cpu as usize].curr = Curr::Ext(p);
+    }
+
+    /// `task_tick_scx()`: the running task's tick. Asks for a reschedule if its slice is over.
+    pub fn task_tick<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) {
+        let Curr::Ext(curr) = self.rqs[cpu as usize].curr else { return };
+        self.update_curr(ops, cpu, clock_task);
+        self.call(ops, Some(cpu), Call::Tick { p: curr });
+        if ops.slice(curr) == 0 {
+            self.resched_curr(cpu);
+        }
+    }
+
+    /// `scx_update_idle()`. `notify` says that the CPU goes idle or leaves it; else an idle CPU has found nothing and
+    /// stays idle.
+    fn scx_update_idle<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, idle: bool, notify: bool) {
+        if self.rules.idle_masks_first {
+            self.idle.update(cpu, idle);
+        }
+        if notify {
+            self.call(ops, Some(cpu), Call::UpdateIdle { cpu, idle });
+        }
+        if !self.rules.idle_masks_first {
+            self.idle.update(cpu, idle);
+        }
+    }
+
+    /// `run_deferred()`: what CPUs can do when they may give up their locks; and the kicks of this one
+    /// (`kick_cpus_irq_workfn()`). The kernel runs it at the end of the wake-up or of the pick, or by an irq_work.
+    pub fn run_deferred<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+        while !self.deferred.is_empty() && self.exit.is_none() {
+            let rq = self.deferred.remove(0);
+            self.process_ddsp_deferred_locals(ops, rq);
+            self.process_deferred_reenq_locals(ops, rq);
+            for dsq_id in std::mem::take(&mut self.rqs[rq as usize].reenq_users) {
+                self.reenq_user(ops, dsq_id);
+            }
+        }
+        let kicks = std::mem::take(&mut self.rqs[cpu as usize].kicks);
+        for &(cpu, kick) in kicks.iter().filter(|(_, kick)| *kick != Kick::IfIdle) {
+            match self.rqs[cpu as usize].curr {
+                Curr::Above => continue,
+                Curr::Ext(curr) if kick == Kick::Preempt => ops.set_slice(curr, 0),
+                Curr::Ext(_) | Curr::Idle => {}
+            }
+            self.resched_curr(cpu);
+        }
+        for (cpu, _) in kicks.into_iter().filter(|(_, kick)| *kick == Kick::IfIdle) {
+            if self.rqs[cpu as usize].curr == Curr::Idle {
+                self.resched_curr(cpu);
+            }
+        }
+    }
+
+    /// `process_ddsp_deferred_locals()`.
+    fn process_ddsp_deferred_locals<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+        while let Some(p) = self.rqs[cpu as usize].ddsp_deferred_locals.pop_front() {
+            let task = self.task_mut(p);
+            task.deferred = false;
+            let (dsq_id, enq_flags) = (task.ddsp_dsq_id, task.ddsp_enq_flags);
+            self.clear_direct_dispatch(p);
+            if let Dsq::Local(to) = self.find_dsq_for_dispatch(cpu, dsq_id, p) {
+                self.dispatch_to_local_dsq(ops, cpu, to, p, enq_flags);
+            }
+        }
+    }
+
+    /// `process_deferred_reenq_locals()`.
+    fn process_deferred_reenq_locals<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+        const SCX_REENQ_LOCAL_MAX_REPEAT: u32 = 256;
+        let mut count = 0;
+        while let Some(flags) = self.rqs[cpu as usize].reenq_local.take() {
+            if count > SCX_REENQ_LOCAL_MAX_REPEAT {
+                return self.error(format!("SCX_ENQ_REENQ on SCX_DSQ_LOCAL repeated {count} times"));
+            }
+            count += 1;
+            self.reenq_local(ops, cpu, flags);
+        }
+    }
+
+    /// `reenq_local()`: gives tasks of a local queue back to the scheduler; those that have to run at once and do not,
+    /// and with `SCX_REENQ_ANY` all. Returns how many.
+    fn reenq_local<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, flags: u64) -> u32 {
+        let open = self.rq_is_open(cpu, 0);
+        let waits: Vec<TaskId> = self.rqs[cpu as usize].local_dsq.iter().collect();
+        let mut leave = Vec::new();
+        for (at, p) in waits.into_iter().enumerate() {
+            let reason = if self.task(p).immed && (at != 0 || !open) {
+                SCX_TASK_REENQ_IMMED
+            } else if flags & SCX_REENQ_ANY != 0 {
+                SCX_TASK_REENQ_KFUNC
+            } else {
+                continue;
+            };
+            self.dispatch_dequeue(p);
+            self.task_mut(p).reenq_reason = reason;
+            leave.push(p);
+        }
+        for &p in &leave {
+            self.do_enqueue_task(ops, cpu, p, SCX_ENQ_REENQ, None);
+            self.task_mut(p).reenq_reason = 0;
+        }
+        leave.len() as u32
+    }
+
+    /// `reenq_user()`: gives all tasks of a queue back to the scheduler.
+    fn reenq_user<O: Ops + ?Sized>(&mut self, ops: &mut O, dsq_id: u64) {
+        let Some(mut iter) = self.dsq_iter(dsq_id, false) else { return };
+        while let Some(p) = self.dsq_iter_next(&mut iter) {
+            self.dispatch_dequeue(p);
+            let cpu = self.task(p).cpu;
+            self.task_mut(p).reenq_reason = SCX_TASK_REENQ_KFUNC;
+            self.do_enqueue_task(ops, cpu, p, SCX_ENQ_REENQ, None);
+            self.task_mut(p).reenq_reason = 0;
+        }
+    }
+
+    /// How often the watchdog looks, ns: `scx_watchdog_interval`, half of what `ops.timeout_ms` says.
+    pub fn watchdog_interval(&self) -> u64 {
+        u64::from(self.timeout_ms()) * 1_000_000 / 2
+    }
+
+    fn timeout_ms(&self) -> u32 {
+        match self.declared.timeout_ms {
+            0 => SCX_WATCHDOG_MAX_TIMEOUT_MS,
+            ms => ms,
+        }
+    }
+
+    /// `check_rq_for_timeouts()` of each CPU: ends the scheduler if a task has been runnable for too
+    /// long.
+    pub fn check_for_timeouts(&mut self) {
+        let limit = u64::from(self.timeout_ms()) * 1_000_000;
+        let late = |task: &Entity| self.now > task.runnable_at + limit;
+        // The first of a CPU's list, of the first CPU that has one.
+        let waits = self.tasks.iter().enumerate().filter_map(|(at, task)| Some((task.cpu, task.runnable?, at, task)));
+        let first = waits.filter(|(.., task)| late(task)).min_by_key(|&(cpu, seq, ..)| (cpu, seq));
+        if let Some((cpu, _, at, task)) = first {
+            let ms = (self.now - task.runnable_at) / 1_000_000;
+            let named = self.named(TaskId(at as u32));
+            let message = format!("{named} failed to run for {}.{:03}s", ms / 1000, ms % 1000);
+            self.this_cpu = cpu;
+            self.end(ExitKind::Stall, message, 0);
+        }
+    }
+
+    // --- Kernel functions of schedulers -----------------------------------------------------------------------------
+
+    /// `scx_bpf_create_dsq()` in the memory of a node; -1 for any. Returns 0, or the error.
+    pub fn create_dsq_on_node(&mut self, id: u64, node: i32) -> i64 {
+        let valid = node == -1 || u32::try_from(node).is_ok_and(|node| node < self.idle.topology().nr_nodes());
+        if valid { self.create_dsq(id) } else { -22 }
+    }
+
+    /// The same in the memory of any node.
+    pub fn create_dsq(&mut self, id: u64) -> i64 {
+        const EINVAL: i64 = -22;
+        const EEXIST: i64 = -17;
+        if id & SCX_DSQ_FLAG_BUILTIN != 0 {
+            return EINVAL;
+        }
+        match self.user.contains_key(&id) {
+            true => EEXIST,
+            false => {
+                self.user.insert(id, DispatchQ::default());
+                0
+            }
+        }
+    }
+
+    /// `scx_bpf_destroy_dsq()`.
+    pub fn destroy_dsq(&mut self, id: u64) {
+        match self.user.get(&id).map(DispatchQ::nr) {
+            None => {}
+            Some(0) => {
+                self.user.remove(&id);
+            }
+            Some(nr) => self.error(format!("attempting to destroy in-use dsq {id:#018x} (nr={nr})")),
+        }
+    }
+
+    /// `scx_bpf_dsq_nr_queued()`: how many tasks wait, or `-ENOENT`.
+    pub fn dsq_nr_queued(&mut self, id: u64) -> i64 {
+        const ENOENT: i64 = -2;
+        if id == SCX_DSQ_LOCAL {
+            let locked = self.locked_rq.filter(|_| self.rules.local_is_locked);
+            let cpu = locked.unwrap_or(self.this_cpu);
+            return i64::from(self.rqs[cpu as usize].local_dsq.nr());
+        }
+        if id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
+            return match self.check_cpu((id & SCX_DSQ_LOCAL_CPU_MASK) as i32) {
+                Ok(cpu) => i64::from(self.rqs[cpu as usize].local_dsq.nr()),
+                Err(error) => {
+                    if let IdleError::Scx(message) = error {
+                        self.error(message);
+                    }
+                    ENOENT
+                }
+            };
+        }
+        self.user.get(&id).map_or(ENOENT, |dsq| i64::from(dsq.nr()))
+    }
+
+    /// `scx_bpf_dsq_peek()`.
+    pub fn dsq_peek(&mut self, id: u64) -> Option<TaskId> {
+        if id & SCX_DSQ_FLAG_BUILTIN != 0 {
+            self.error(format!("peek disallowed on builtin DSQ {id:#x}"));
+            return None;
+        }
+        match self.user.get(&id) {
+            Some(dsq) => dsq.first(),
+            None => {
+                self.error(format!("peek on non-existent DSQ {id:#x}"));
+                None
+            }
+        }
+    }
+
+    /// `scx_bpf_dsq_insert()`; with a `vtime`, `scx_bpf_dsq_insert_vtime()`. Returns whether the task was taken.
+    pub fn dsq_insert<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        p: TaskId,
+        dsq_id: u64,
+        slice: u64,
+        vtime: Option<u64>,
+        enq_flags: u64,
+    ) -> bool {
+        if !self.kf_allowed(KF_ENQUEUE | KF_DISPATCH, "scx_bpf_dsq_insert") {
+            return false;
+        }
+        if enq_flags & SCX_ENQ_INTERNAL_MASK != 0 {
+            self.error(format!("invalid enq_flags {enq_flags:#x}"));
+            return false;
+        }
+        // SCX_EV_INSERT_NOT_OWNED, 7.1: a task that has gone, or is not initialized yet.
+        if self.has_immed() && !self.tasks.get(p.0 as usize).is_some_and(|task| task.ready) {
+            return false;
+        }
+        let Some(mut enq_flags) = self.vet_enq_flags(dsq_id, enq_flags) else { return false };
+        if slice != 0 {
+            ops.set_slice(p, slice);
+        } else if ops.slice(p) == 0 {
+            ops.set_slice(p, 1);
+        }
+        if let Some(vtime) = vtime {
+            ops.set_dsq_vtime(p, vtime);
+            enq_flags |= SCX_ENQ_DSQ_PRIQ;
+        }
+        match self.direct.replace(Direct::Done) {
+            Some(Direct::May(task)) if task == p => {
+                let task = self.task_mut(p);
+                (task.ddsp_dsq_id, task.ddsp_enq_flags) = (dsq_id, enq_flags);
+            }
+            Some(Direct::May(task)) => {
+                let (of, named) = (self.named(task), self.named(p));
+                self.error(format!("scheduling for {of} but trying to direct-dispatch {named}"));
+            }
+            Some(Direct::Done) => {
+                let named = self.named(p);
+                self.error(format!("{named} already direct-dispatched"));
+            }
+            None => {
+                self.direct = None;
+                if self.dsp.buf.len() >= self.dsp_max_batch() as usize {
+                    self.error("dispatch buffer overflow");
+                    return true;
+                }
+                let qseq = match self.task(p).ops_state {
+                    OpsState::Queued(qseq) | OpsState::Queueing(qseq) => qseq,
+                    OpsState::None => 0,
+                };
+                self.dsp.buf.push(DspEnt { task: p, qseq, dsq_id, enq_flags });
+            }
+        }
+        true
+    }
+
+    /// `scx_bpf_dispatch_nr_slots()`.
+    pub fn dispatch_nr_slots(&mut self) -> u32 {
+        if !self.kf_allowed(KF_DISPATCH, "scx_bpf_dispatch_nr_slots") {
+            return 0;
+        }
+        self.dsp_max_batch() - self.dsp.buf.len() as u32
+    }
+
+    fn dsp_max_batch(&self) -> u32 {
+        match self.declared.dispatch_max_batch {
+            0 => SCX_DSP_DFL_MAX_BATCH,
+            max => max,
+        }
+    }
+
+    /// `scx_bpf_dispatch_cancel()`.
+    pub fn dispatch_cancel(&mut self) {
+        if self.kf_allowed(KF_DISPATCH, "scx_bpf_dispatch_cancel") && self.dsp.buf.pop().is_none() {
+            self.error("dispatch buffer underflow");
+        }
+    }
+
+    /// `scx_bpf_dsq_move_to_local()`: returns whether a task was moved.
+    pub fn dsq_move_to_local<O: Ops + ?Sized>(&mut self, ops: &mut O, dsq_id: u64, enq_flags: u64) -> bool {
+        if !self.kf_allowed(KF_DISPATCH, "scx_bpf_dsq_move_to_local") {
+            return false;
+        }
+        let Some(enq_flags) = self.vet_enq_flags(SCX_DSQ_LOCAL, enq_flags) else { return false };
+        let cpu = self.dsp.cpu;
+        self.flush_dispatch_buf(ops, cpu);
+        if !self.user.contains_key(&dsq_id) {
+            self.error(format!("invalid DSQ ID {dsq_id:#018x}"));
+            return false;
+        }
+        let moved = self.consume_dispatch_q(ops, cpu, Dsq::User(dsq_id), enq_flags);
+        self.dsp.nr_tasks += u32::from(moved);
+        moved
+    }
+
+    /// `bpf_iter_scx_dsq_new()`: an iterator over a queue of the scheduler; `None` if there is no such queue.
+    pub fn dsq_iter(&self, dsq_id: u64, reverse: bool) -> Option<DsqIter> {
+        let seq = self.user.get(&dsq_id)?.seq();
+        Some(DsqIter { dsq: dsq_id, reverse, seq, at: None, slice: None, vtime: None })
+    }
+
+    /// `bpf_iter_scx_dsq_next()`. After the last task it begins anew.
+    pub fn dsq_iter_next(&self, iter: &mut DsqIter) -> Option<TaskId> {
+        let queue = self.user.get(&iter.dsq)?;
+        loop {
+            let next = if iter.reverse { queue.next_before(iter.at) } else { queue.next_after(iter.at) };
+            iter.at = next.map(|(key, _)| key);
+            let (_, p) = next?;
+            // Those that have joined since the iterator began are left out.
+            if self.task(p).dsq_seq <= iter.seq {
+                return Some(p);
+            }
+        }
+    }
+
+    /// `scx_bpf_dsq_move()`; with `priq`, `scx_bpf_dsq_move_vtime()`. Returns whether the task was moved.
+    pub fn dsq_move<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        iter: &mut DsqIter,
+        p: TaskId,
+        dsq_id: u64,
+        enq_flags: u64,
+        priq: bool,
+    ) -> bool {
+        if self.kf_mask() != 0 && !self.kf_allowed(KF_DISPATCH, "scx_bpf_dsq_move") {
+            return false;
+        }
+        let flags = if priq { enq_flags | SCX_ENQ_DSQ_PRIQ } else { enq_flags };
+        let Some(flags) = self.vet_enq_flags(dsq_id, flags) else { return false };
+        if self.exit.is_some() {
+            return false;
+        }
+        let (slice, vtime) = (iter.slice.take(), iter.vtime.take());
+        let from = Dsq::User(iter.dsq);
+        let Some((_, key)) = self.task(p).dsq.filter(|&(dsq, _)| dsq == from) else { return false };
+        if self.task(p).dsq_seq > iter.seq {
+            return false;
+        }
+        let task_cpu = self.task(p).cpu;
+        let cpu = self.locked_rq.unwrap_or(self.this_cpu);
+        let to = self.find_dsq_for_dispatch(cpu, dsq_id, p);
+        if let Some(vtime) = vtime {
+            ops.set_dsq_vtime(p, vtime);
+        }
+        if let Some(slice) = slice {
+            ops.set_slice(p, slice);
+        }
+        self.lock_dsq(from);
+        self.dsq_mut(from).remove(key);
+        self.task_mut(p).dsq = None;
+        match to {
+            Dsq::Local(to) if to == task_cpu => self.move_local_task_to_local_dsq(ops, p, flags, to),
+            Dsq::Local(to) if self.task_can_run_on_remote_rq(p, to, true) => {
+                self.move_remote_task_to_local_dsq(ops, p, flags, to);
+            }
+            Dsq::Local(_) => {
+                let global = self.global_of(task_cpu);
+                self.dispatch_enqueue(ops, self.locked_rq, global, p, flags);
+            }
+            to => self.dispatch_enqueue(ops, self.locked_rq, to, p, flags),
+        }
+        true
+    }
+
+    /// `scx_bpf_reenqueue_local()` of `ops.cpu_release()`: gives the tasks of this CPU's local queue back to the
+    /// scheduler. Returns how many.
+    pub fn reenqueue_local<O: Ops + ?Sized>(&mut self, ops: &mut O) -> u32 {
+        if !self.kf_allowed(KF_CPU_RELEASE, "scx_bpf_reenqueue_local") {
+            return 0;
+        }
+        self.reenq_local(ops, self.this_cpu, SCX_REENQ_ANY)
+    }
+
+    /// `scx_bpf_dsq_reenq()`: the same of any local queue or one of the scheduler, soon.
+    pub fn dsq_reenq(&mut self, dsq_id: u64, reenq_flags: u64) {
+        if reenq_flags & !SCX_REENQ_ANY != 0 {
+            return self.error(format!("invalid SCX_REENQ flags {reenq_flags:#x}"));
+        }
+        let rq = self.locked_rq.unwrap_or(self.this_cpu);
+        if dsq_id == SCX_DSQ_LOCAL {
+            return self.schedule_reenq_local(rq, SCX_REENQ_ANY);
+        }
+        if dsq_id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
+            let on = (dsq_id & SCX_DSQ_LOCAL_CPU_MASK) as i32;
+            return match self.check_cpu(on) {
+                Ok(cpu) => self.schedule_reenq_local(cpu, SCX_REENQ_ANY),
+                Err(_) => self.error(format!("invalid CPU {on} in SCX_DSQ_LOCAL_ON dispatch verdict")),
+            };
+        }
+        if dsq_id == SCX_DSQ_GLOBAL {
+            return self.error(format!("DSQ {dsq_id:#x} not allowed for reenq"));
+        }
+        if !self.user.contains_key(&dsq_id) {
+            return self.error(format!("non-existent DSQ {dsq_id:#x}"));
+        }
+        let users = &mut self.rqs[self.this_cpu as usize].reenq_users;
+        if !users.contains(&dsq_id) {
+            users.push(dsq_id);
+        }
+        self.schedule_deferred(self.this_cpu);
+    }
+
+    /// `scx_bpf_kick_cpu()`.
+    pub fn kick_cpu(&mut self, cpu: Cpu, flags: u64) {
+        if flags & SCX_KICK_IDLE != 0 && flags & (SCX_KICK_PREEMPT | SCX_KICK_WAIT) != 0 {
+            return self.error("PREEMPT/WAIT cannot be used with SCX_KICK_IDLE");
+        }
+        if flags & SCX_KICK_WAIT != 0 {
+            return self.error("SCX_KICK_WAIT is not modelled");
+        }
+        let kick = if flags & SCX_KICK_IDLE != 0 {
+            let rq = &self.rqs[cpu as usize];
+            // Where the CPU's lock is held, nobody can look, and the kick is left to run_deferred().
+            if self.locked_rq != Some(cpu) && rq.curr != Curr::Idle && !rq.in_balance {
+                return;
+            }
+            Kick::IfIdle
+        } else if flags & SCX_KICK_PREEMPT != 0 {
+            Kick::Preempt
+        } else {
+            Kick::Resched
+        };
+        let kicks = &mut self.rqs[self.this_cpu as usize].kicks;
+        match kicks.binary_search_by_key(&cpu, |&(cpu, _)| cpu) {
+            Err(at) => kicks.insert(at, (cpu, kick)),
+            // The masks of what each is to do add up.
+            Ok(at) if kick == Kick::Preempt || kicks[at].1 == Kick::IfIdle => kicks[at].1 = kick,
+            Ok(_) => {}
+        }
+    }
+
+    /// `scx_allow_ttwu_queue()`: whether wakees may go by the wakelist.
+    pub fn allow_ttwu_queue(&self) -> bool {
+        self.rules.queued_wakeup && self.declared.flags & SCX_OPS_ALLOW_QUEUED_WAKEUP != 0
+    }
+
+    /// Whether a CPU has something to do when it finishes what it does now.
+    pub fn has_deferred(&self, cpu: Cpu) -> bool {
+        !self.rqs[cpu as usize].kicks.is_empty() || !self.deferred.is_empty()
+    }
+}
+
+/// `sched_weight_to_cgroup()`.
+fn weight_to_cgroup(weight: u64) -> u32 {
+    ((weight * 100 + 512) / 1024).clamp(1, 10_000) as u32
+}

@@ -1,0 +1,96 @@
+//! Constants of sched_ext that schedulers see (`include/linux/sched/ext.h`, `kernel/sched/ext/internal.h`, 7.2). Those
+//! that differ between versions are in [`ExtRules`](wakelab_kernel::ExtRules).
+
+/// `SCX_DSQ_FLAG_BUILTIN`.
+pub const SCX_DSQ_FLAG_BUILTIN: u64 = 1 << 63;
+/// `SCX_DSQ_INVALID`.
+pub const SCX_DSQ_INVALID: u64 = SCX_DSQ_FLAG_BUILTIN;
+/// `SCX_DSQ_GLOBAL`.
+pub const SCX_DSQ_GLOBAL: u64 = SCX_DSQ_FLAG_BUILTIN | 1;
+/// `SCX_DSQ_LOCAL`.
+pub const SCX_DSQ_LOCAL: u64 = SCX_DSQ_FLAG_BUILTIN | 2;
+/// `SCX_DSQ_LOCAL_ON`: with the CPU in the lower 32 bits.
+pub const SCX_DSQ_LOCAL_ON: u64 = SCX_DSQ_FLAG_BUILTIN | 1 << 62;
+/// `SCX_DSQ_LOCAL_CPU_MASK`.
+pub const SCX_DSQ_LOCAL_CPU_MASK: u64 = 0xffff_ffff;
+
+/// `SCX_SLICE_DFL`, ns.
+pub const SCX_SLICE_DFL: u64 = 20_000_000;
+/// `SCX_SLICE_INF`.
+pub const SCX_SLICE_INF: u64 = u64::MAX;
+
+/// `SCX_ENQ_WAKEUP`.
+pub const SCX_ENQ_WAKEUP: u64 = 1;
+/// `SCX_ENQ_PREEMPT`.
+pub const SCX_ENQ_PREEMPT: u64 = 1 << 32;
+/// `SCX_ENQ_IMMED`, 7.1.
+pub const SCX_ENQ_IMMED: u64 = 1 << 33;
+/// `SCX_ENQ_REENQ`.
+pub const SCX_ENQ_REENQ: u64 = 1 << 40;
+/// `SCX_ENQ_LAST`.
+pub const SCX_ENQ_LAST: u64 = 1 << 41;
+/// `__SCX_ENQ_INTERNAL_MASK`.
+pub const SCX_ENQ_INTERNAL_MASK: u64 = 0xff << 56;
+/// `SCX_ENQ_DSQ_PRIQ`.
+pub const SCX_ENQ_DSQ_PRIQ: u64 = 1 << 57;
+
+/// `SCX_REENQ_ANY`: all tasks of a queue, 7.1.
+pub const SCX_REENQ_ANY: u64 = 1;
+/// `SCX_TASK_REENQ_KFUNC` of `p->scx.flags`, 7.1.
+pub const SCX_TASK_REENQ_KFUNC: u32 = 1 << 12;
+/// `SCX_TASK_REENQ_IMMED`.
+pub const SCX_TASK_REENQ_IMMED: u32 = 2 << 12;
+/// `SCX_TASK_REENQ_PREEMPTED`.
+pub const SCX_TASK_REENQ_PREEMPTED: u32 = 3 << 12;
+
+/// `SCX_DEQ_SLEEP`.
+pub const SCX_DEQ_SLEEP: u64 = 1;
+/// `SCX_DEQ_SCHED_CHANGE`, 7.1.
+pub const SCX_DEQ_SCHED_CHANGE: u64 = 1 << 33;
+
+/// `SCX_OPS_KEEP_BUILTIN_IDLE`.
+pub const SCX_OPS_KEEP_BUILTIN_IDLE: u64 = 1;
+/// `SCX_OPS_ENQ_LAST`.
+pub const SCX_OPS_ENQ_LAST: u64 = 1 << 1;
+/// `SCX_OPS_ENQ_EXITING`.
+pub const SCX_OPS_ENQ_EXITING: u64 = 1 << 2;
+/// `SCX_OPS_SWITCH_PARTIAL`.
+pub const SCX_OPS_SWITCH_PARTIAL: u64 = 1 << 3;
+/// `SCX_OPS_ENQ_MIGRATION_DISABLED`.
+pub const SCX_OPS_ENQ_MIGRATION_DISABLED: u64 = 1 << 4;
+/// `SCX_OPS_ALLOW_QUEUED_WAKEUP`.
+pub const SCX_OPS_ALLOW_QUEUED_WAKEUP: u64 = 1 << 5;
+/// `SCX_OPS_BUILTIN_IDLE_PER_NODE`.
+pub const SCX_OPS_BUILTIN_IDLE_PER_NODE: u64 = 1 << 6;
+/// `SCX_OPS_ALWAYS_ENQ_IMMED`.
+pub const SCX_OPS_ALWAYS_ENQ_IMMED: u64 = 1 << 7;
+/// `SCX_OPS_TID_TO_TASK`.
+pub const SCX_OPS_TID_TO_TASK: u64 = 1 << 8;
+
+/// `SCX_PICK_IDLE_CORE`.
+pub const SCX_PICK_IDLE_CORE: u64 = 1;
+/// `SCX_PICK_IDLE_IN_NODE`.
+pub const SCX_PICK_IDLE_IN_NODE: u64 = 1 << 1;
+
+/// `SCX_KICK_IDLE`.
+pub const SCX_KICK_IDLE: u64 = 1;
+/// `SCX_KICK_PREEMPT`.
+pub const SCX_KICK_PREEMPT: u64 = 1 << 1;
+/// `SCX_KICK_WAIT`.
+pub const SCX_KICK_WAIT: u64 = 1 << 2;
+
+/// `SCX_WAKE_FORK`.
+pub const SCX_WAKE_FORK: u64 = 4;
+/// `SCX_WAKE_TTWU`.
+pub const SCX_WAKE_TTWU: u64 = 8;
+/// `SCX_WAKE_SYNC`.
+pub const SCX_WAKE_SYNC: u64 = 0x10;
+
+/// `SCX_DSP_DFL_MAX_BATCH`.
+pub const SCX_DSP_DFL_MAX_BATCH: u32 = 32;
+/// `SCX_DSP_MAX_LOOPS`.
+pub const SCX_DSP_MAX_LOOPS: u32 = 32;
+/// `SCX_WATCHDOG_MAX_TIMEOUT`, ms.
+pub const SCX_WATCHDOG_MAX_TIMEOUT_MS: u32 = 30_000;
+/// `SCX_CPUPERF_ONE`.
+pub const SCX_CPUPERF_ONE: u32 = 1024;

@@ -1,0 +1,308 @@
+//! `struct sched_ext_ops`: what the core calls, and how a scheduler ends.
+
+use crate::ext::Ext;
+use std::fmt;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::TaskId;
+
+/// An operation of a scheduler, by its member of `struct sched_ext_ops`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Op {
+    SelectCpu,
+    Enqueue,
+    Dequeue,
+    Dispatch,
+    Tick,
+    Runnable,
+    Running,
+    Stopping,
+    Quiescent,
+    Yield,
+    SetWeight,
+    SetCpumask,
+    UpdateIdle,
+    CpuAcquire,
+    CpuRelease,
+    InitTask,
+    ExitTask,
+    Enable,
+    Disable,
+    CgroupInit,
+    Init,
+    Exit,
+}
+
+impl Op {
+    /// All operations that the core calls.
+    pub const ALL: [Op; 22] = [
+        Op::SelectCpu,
+        Op::Enqueue,
+        Op::Dequeue,
+        Op::Dispatch,
+        Op::Tick,
+        Op::Runnable,
+        Op::Running,
+        Op::Stopping,
+        Op::Quiescent,
+        Op::Yield,
+        Op::SetWeight,
+        Op::SetCpumask,
+        Op::UpdateIdle,
+        Op::CpuAcquire,
+        Op::CpuRelease,
+        Op::InitTask,
+        Op::ExitTask,
+        Op::Enable,
+        Op::Disable,
+        Op::CgroupInit,
+        Op::Init,
+        Op::Exit,
+    ];
+
+    /// The member's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::SelectCpu => "select_cpu",
+            Op::Enqueue => "enqueue",
+            Op::Dequeue => "dequeue",
+            Op::Dispatch => "dispatch",
+            Op::Tick => "tick",
+            Op::Runnable => "runnable",
+            Op::Running => "running",
+            Op::Stopping => "stopping",
+            Op::Quiescent => "quiescent",
+            Op::Yield => "yield",
+            Op::SetWeight => "set_weight",
+            Op::SetCpumask => "set_cpumask",
+            Op::UpdateIdle => "update_idle",
+            Op::CpuAcquire => "cpu_acquire",
+            Op::CpuRelease => "cpu_release",
+            Op::InitTask => "init_task",
+            Op::ExitTask => "exit_task",
+            Op::Enable => "enable",
+            Op::Disable => "disable",
+            Op::CgroupInit => "cgroup_init",
+            Op::Init => "init",
+            Op::Exit => "exit",
+        }
+    }
+}
+
+/// The operations that a scheduler has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpSet(u32);
+
+impl OpSet {
+    /// Whether the scheduler has the operation (`SCX_HAS_OP()`).
+    #[inline]
+    pub fn has(self, op: Op) -> bool {
+        self.0 & (1 << op as u8) != 0
+    }
+}
+
+impl FromIterator<Op> for OpSet {
+    fn from_iter<I: IntoIterator<Item = Op>>(ops: I) -> Self {
+        OpSet(ops.into_iter().fold(0, |set, op| set | 1 << op as u8))
+    }
+}
+
+/// A call of an operation, with its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Call {
+    SelectCpu { p: TaskId, prev_cpu: Cpu, wake_flags: u64 },
+    Enqueue { p: TaskId, enq_flags: u64 },
+    Dequeue { p: TaskId, deq_flags: u64 },
+    Dispatch { cpu: Cpu, prev: Option<TaskId> },
+    Tick { p: TaskId },
+    Runnable { p: TaskId, enq_flags: u64 },
+    Running { p: TaskId },
+    Stopping { p: TaskId, runnable: bool },
+    Quiescent { p: TaskId, deq_flags: u64 },
+    Yield { from: TaskId, to: Option<TaskId> },
+    SetWeight { p: TaskId, weight: u32 },
+    SetCpumask { p: TaskId },
+    UpdateIdle { cpu: Cpu, idle: bool },
+    CpuAcquire { cpu: Cpu },
+    CpuRelease { cpu: Cpu, reason: u32 },
+    InitTask { p: TaskId, fork: bool },
+    ExitTask { p: TaskId },
+    Enable { p: TaskId },
+    Disable { p: TaskId },
+    CgroupInit,
+    Init,
+    Exit,
+}
+
+impl Call {
+    /// The operation that is called.
+    pub fn op(&self) -> Op {
+        match self {
+            Call::SelectCpu { .. } => Op::SelectCpu,
+            Call::Enqueue { .. } => Op::Enqueue,
+            Call::Dequeue { .. } => Op::Dequeue,
+            Call::Dispatch { .. } => Op::Dispatch,
+            Call::Tick { .. } => Op::Tick,
+            Call::Runnable { .. } => Op::Runnable,
+            Call::Running { .. } => Op::Running,
+            Call::Stopping { .. } => Op::Stopping,
+            Call::Quiescent { .. } => Op::Quiescent,
+            Call::Yield { .. } => Op::Yield,
+            Call::SetWeight { .. } => Op::SetWeight,
+            Call::SetCpumask { .. } => Op::SetCpumask,
+            Call::UpdateIdle { .. } => Op::UpdateIdle,
+            Call::CpuAcquire { .. } => Op::CpuAcquire,
+            Call::CpuRelease { .. } => Op::CpuRelease,
+            Call::InitTask { .. } => Op::InitTask,
+            Call::ExitTask { .. } => Op::ExitTask,
+            Call::Enable { .. } => Op::Enable,
+            Call::Disable { .. } => Op::Disable,
+            Call::CgroupInit => Op::CgroupInit,
+            Call::Init => Op::Init,
+            Call::Exit => Op::Exit,
+        }
+    }
+}
+
+/// What of a task a scheduler may write itself, so that it lies where the scheduler finds it.
+pub trait TaskFields {
+    /// `p->scx.slice`, ns.
+    fn slice(&self, p: TaskId) -> u64;
+    /// Sets `p->scx.slice`, ns.
+    fn set_slice(&mut self, p: TaskId, slice: u64);
+    /// `p->scx.dsq_vtime`.
+    fn dsq_vtime(&self, p: TaskId) -> u64;
+    /// Sets `p->scx.dsq_vtime`.
+    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64);
+}
+
+/// What a scheduler can know of a task from its beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskInfo {
+    /// Who.
+    pub task: TaskId,
+    /// `p->comm`, of which the kernel keeps 15 bytes.
+    pub comm: String,
+    /// The number of the process whose address space it shares; its own if it shares none.
+    pub process: u32,
+    /// `p->real_parent`, if a task forked it.
+    pub parent: Option<TaskId>,
+    /// PF_KTHREAD.
+    pub kthread: bool,
+    /// `p->static_prio`, 100 to 139.
+    pub static_prio: u32,
+    /// SCHED_IDLE.
+    pub idle_policy: bool,
+    /// Its affinity.
+    pub cpus_ptr: wakelab_sched::CpuMask,
+}
+
+/// A scheduler.
+pub trait Ops: TaskFields {
+    /// A task exists from now on.
+    fn add_task(&mut self, info: &TaskInfo) {
+        let _ = info;
+    }
+
+    /// A timer of the scheduler expires, unless it was started anew or cancelled since: the number is that of the
+    /// [`Request`](crate::ext::Request).
+    fn timer(&mut self, ext: &mut Ext, number: u32) {
+        let _ = (ext, number);
+    }
+
+    /// Runs an operation that the scheduler has. Kernel functions that it calls are methods of [`Ext`]. Returns what
+    /// the operation returns; 0 if that is nothing, or if the scheduler has ended ([`Ext::exit`]).
+    fn call(&mut self, ext: &mut Ext, call: Call) -> i64;
+}
+
+/// `enum scx_exit_kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitKind {
+    /// `SCX_EXIT_UNREG_BPF`: the scheduler asked for it (`scx_bpf_exit()`).
+    UnregBpf,
+    /// `SCX_EXIT_ERROR`: the core found an error of the scheduler.
+    Error,
+    /// `SCX_EXIT_ERROR_BPF`: the scheduler reported one (`scx_bpf_error()`).
+    ErrorBpf,
+    /// `SCX_EXIT_ERROR_STALL`: a task was runnable for too long.
+    Stall,
+    /// A program did what the kernel's verifier does not let through, or does not end. No kernel has this kind.
+    Fault,
+}
+
+impl ExitKind {
+    /// As the kernel prints it (`scx_exit_reason()`).
+    pub fn reason(self) -> &'static str {
+        match self {
+            ExitKind::UnregBpf => "unregistered from BPF",
+            ExitKind::Error => "runtime error",
+            ExitKind::ErrorBpf => "scx_bpf_error",
+            ExitKind::Stall => "runnable task stall",
+            ExitKind::Fault => "fault of its program",
+        }
+    }
+}
+
+/// How a scheduler ended (`struct scx_exit_info`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Why.
+    pub kind: ExitKind,
+    /// What it or the core says.
+    pub message: String,
+    /// `scx_bpf_exit()`'s code; 0 for others.
+    pub code: i64,
+    /// When, ns.
+    pub at: u64,
+    /// The CPU that found it.
+    pub cpu: Cpu,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} at {}.{:09} s on CPU {}",
+            self.kind.reason(),
+            self.at / 1_000_000_000,
+            self.at % 1_000_000_000,
+            self.cpu
+        )?;
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        Ok(())
+    }
+}
+
+/// The machine and the kernel that a scheduler is loaded on.
+#[derive(Clone, Copy, Debug)]
+pub struct Host<'a> {
+    /// The machine's shape.
+    pub topology: &'a wakelab_sched::domain::Topology,
+    /// The kernel's rules of sched_ext.
+    pub rules: &'a wakelab_kernel::ExtRules,
+    /// The kernel's name.
+    pub kernel: &'a str,
+    /// CONFIG_HZ.
+    pub hz: u64,
+    /// The seed of what programs draw at random.
+    pub seed: u64,
+}
+
+/// A scheduler that can be loaded: each run loads it anew.
+pub trait Scheduler: fmt::Debug + Send + Sync {
+    /// As people name it: `scx_bpfland`.
+    fn name(&self) -> &str;
+
+    /// Loads it.
+    ///
+    /// # Errors
+    /// Fails with what it needs and does not find.
+    fn load(&self, host: &Host<'_>) -> Result<(crate::ext::Declared, Box<dyn Ops>), String>;
+
+    /// What tells it from all others, for results that are kept: the hash of its object, and what was set in it.
+    fn identity(&self) -> &str;
+}

@@ -1,0 +1,10 @@
+//! All integration tests of the crate, in one binary.
+
+mod dispatch;
+mod dispatch_queues;
+mod errors;
+mod idle;
+mod idle_reference;
+mod kicks;
+mod support;
+mod tasks;

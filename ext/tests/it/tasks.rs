@@ -1,0 +1,142 @@
+//! Tasks join, change and leave; CPUs that forget them are found.
+
+use crate::support::{KERNELS, PINNED, ext, message, pick, wake, with_tasks};
+use wakelab_ext::flags::*;
+use wakelab_ext::ops::{Call, ExitKind, Op, TaskFields};
+use wakelab_kernel::ExtRules;
+use wakelab_sched::runqueue::TaskId;
+
+const P: TaskId = TaskId(0);
+
+#[test]
+fn tasks_are_initialized_then_enabled_and_those_of_another_class_hear_of_their_affinity() {
+    let of = [Op::InitTask, Op::Enable, Op::SetWeight, Op::SetCpumask, Op::Disable, Op::ExitTask];
+    for rules in KERNELS {
+        let (mut ext, mut ops) = with_tasks(rules, &of, 0, 0);
+        ext.init_task(&mut ops, P, 0, 0, 335, true);
+        let joined = [Call::InitTask { p: P, fork: true }, Call::Enable { p: P }, Call::SetWeight { p: P, weight: 33 }];
+        assert_eq!((ops.take(&of), ops.slice(P)), (joined.to_vec(), SCX_SLICE_DFL));
+        ext.prepare_task(&mut ops, P, 0, 0, 1024, false);
+        assert_eq!(ops.take(&of), [Call::InitTask { p: P, fork: false }]);
+        ext.enable_task(&mut ops, P, true);
+        let enabled = [Call::Enable { p: P }, Call::SetWeight { p: P, weight: 100 }, Call::SetCpumask { p: P }];
+        assert_eq!((ops.take(&of), ops.slice(P)), (enabled.to_vec(), u64::from(rules.enable_slice)));
+        ops.set_dsq_vtime(P, 9);
+        ext.exit_task(&mut ops, P);
+        assert_eq!(ops.take(&of), [Call::Disable { p: P }, Call::ExitTask { p: P }]);
+        let kept = if rules.disable_clears { (0, 0) } else { (u64::from(rules.enable_slice), 9) };
+        assert_eq!((ops.slice(P), ops.dsq_vtime(P)), kept);
+        ext.exit_task(&mut ops, P);
+        ext.reweight_task(&mut ops, P, 15);
+        assert_eq!(ops.take(&of), [], "it has gone");
+    }
+}
+
+#[test]
+fn exiting_tasks_go_to_the_local_queue_unless_they_were_dispatched_or_are_asked_for() {
+    for (flags, asked) in [(0, 0), (SCX_OPS_ENQ_EXITING, 1)] {
+        let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[Op::Enqueue, Op::SelectCpu], flags, 1);
+        ext.exiting(P);
+        wake(&mut ext, &mut ops, 0, 1);
+        assert_eq!(ops.take(&[Op::Enqueue]).len(), asked);
+        assert_eq!(ext.rqs[1].local_dsq.nr(), u32::from(asked == 0));
+        ext.dequeue_task(&mut ops, 1, P, SCX_DEQ_SLEEP);
+        ops.does(|ops, ext, call| {
+            if let Call::SelectCpu { p, .. } = call {
+                ext.dsq_insert(ops, p, SCX_DSQ_LOCAL, 5, None, 0);
+            }
+            3
+        });
+        assert_eq!(ext.select_task_rq(&mut ops, P, 1, SCX_WAKE_TTWU), 3);
+        wake(&mut ext, &mut ops, 0, 3);
+        assert_eq!((ext.rqs[3].local_dsq.nr(), ops.slice(P)), (1, 5));
+        assert_eq!(ops.take(&[Op::Enqueue]), []);
+    }
+}
+
+#[test]
+fn without_select_cpu_an_idle_cpus_local_queue_takes_the_wakee() {
+    for rules in KERNELS {
+        let (mut ext, mut ops) = with_tasks(rules, &[Op::Enqueue], 0, 1);
+        ops.set_slice(P, 3);
+        let cpu = ext.select_task_rq(&mut ops, P, 2, SCX_WAKE_TTWU);
+        assert_eq!((cpu, ops.slice(P)), (2, SCX_SLICE_DFL));
+        wake(&mut ext, &mut ops, 0, cpu);
+        assert_eq!((ext.rqs[2].local_dsq.nr(), ops.take(&[Op::Enqueue]).len()), (1, 0));
+        ext.dequeue_task(&mut ops, cpu, P, SCX_DEQ_SLEEP);
+        (0..4).for_each(|cpu| {
+            ext.idle.test_and_clear(cpu);
+        });
+        assert_eq!(ext.select_task_rq(&mut ops, P, 2, SCX_WAKE_TTWU), 2);
+        wake(&mut ext, &mut ops, 0, 2);
+        assert_eq!(ops.take(&[Op::Enqueue]).len(), 1);
+    }
+}
+
+#[test]
+fn the_watchdog_names_the_first_waiting_task_of_the_first_cpu() {
+    let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[Op::Enqueue], 0, 4);
+    assert_eq!(ext.watchdog_interval(), 1_000_000_000);
+    for (p, cpu, at) in [(0, 3, 1), (1, 2, 5), (2, 2, 6), (3, 2, 7)] {
+        ext.now = at;
+        ext.set_task_cpu(TaskId(p), cpu);
+        wake(&mut ext, &mut ops, p, cpu);
+    }
+    // Task 1 is dequeued and enqueued, and is at the end of the list with the time when it began to wait.
+    ext.dequeue_task(&mut ops, 2, TaskId(1), 0);
+    ext.enqueue_task(&mut ops, 2, TaskId(1), 0);
+    ext.name_task(TaskId(2), "spin");
+    ext.now = 2_000_000_001;
+    ext.check_for_timeouts();
+    assert!(ext.exit().is_none());
+    ext.now = 2_123_000_006;
+    ext.check_for_timeouts();
+    let exit = ext.exit().expect("a stall");
+    assert_eq!((exit.kind, exit.cpu, exit.message.as_str()), (ExitKind::Stall, 2, "spin[3] failed to run for 2.123s"));
+}
+
+#[test]
+fn running_tasks_do_not_wait() {
+    let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[], 0, 1);
+    wake(&mut ext, &mut ops, 0, 0);
+    assert_eq!(pick(&mut ext, &mut ops, 0), Some(0));
+    ext.now = 100_000_000_000;
+    ext.check_for_timeouts();
+    assert!(ext.exit().is_none());
+}
+
+#[test]
+fn time_is_charged_up_to_the_slice_and_an_infinite_one_lasts() {
+    for (slice, left) in [(10, 3), (7, 0), (5, 0), (SCX_SLICE_INF, SCX_SLICE_INF)] {
+        let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[], 0, 1);
+        wake(&mut ext, &mut ops, 0, 0);
+        assert_eq!(pick(&mut ext, &mut ops, 0), Some(0));
+        ops.set_slice(P, slice);
+        ext.take_requests();
+        ext.task_tick(&mut ops, 0, 7);
+        assert_eq!((ops.slice(P), ext.task(P).sum_exec_runtime), (left, 7));
+        assert_eq!(ext.take_requests().is_empty(), left != 0);
+    }
+}
+
+#[test]
+fn declarations_that_the_kernel_refuses() {
+    let refuses = |rules, ops: &[Op], flags| {
+        let ops = ops.to_vec();
+        std::panic::catch_unwind(move || ext(rules, &ops, flags)).is_err()
+    };
+    assert!(refuses(ExtRules::V7_2, &[], SCX_OPS_ENQ_LAST));
+    assert!(!refuses(ExtRules::V7_2, &[Op::Enqueue], SCX_OPS_ENQ_LAST));
+    assert!(refuses(ExtRules::V6_12, &[], SCX_OPS_ENQ_MIGRATION_DISABLED), "a flag of 6.14");
+    assert!(refuses(ExtRules::V7_2, &[Op::UpdateIdle], SCX_OPS_BUILTIN_IDLE_PER_NODE));
+}
+
+#[test]
+fn pinned_tasks_get_their_cpu_if_it_is_idle() {
+    let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[Op::Enqueue], 0, 0);
+    ext.init_task(&mut ops, P, 2, PINNED + 2, 1024, true);
+    assert_eq!(ext.select_cpu_from_kfunc(P, 1, 0, None, 0), Err(wakelab_ext::idle::IdleError::Busy));
+    assert_eq!(ext.select_cpu_from_kfunc(P, 2, 0, None, 0), Ok(2));
+    assert_eq!(ext.select_cpu_from_kfunc(P, 2, 0, None, 0), Err(wakelab_ext::idle::IdleError::Busy));
+    assert_eq!(message(&ext), "");
+}

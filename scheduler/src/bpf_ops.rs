@@ -1,0 +1,339 @@
+//! A loaded scheduler: operations are calls of its programs, whose time counts.
+
+use crate::kernel_objects::{KernelObjects, UPTIME_NS};
+use crate::kfuncs::{self, Kfunc};
+use crate::loader::ProgramCosts;
+use crate::loaders::Loading;
+use oorandom::Rand64;
+use std::collections::BTreeMap;
+use wakelab_bpf::machine::{Fault, Kernel, Machine};
+use wakelab_ext::ext::{DsqIter, Ext};
+use wakelab_ext::ops::{Call, ExitKind, Op, Ops, TaskFields, TaskInfo};
+use wakelab_sched::runqueue::TaskId;
+
+/// A timer that was started.
+#[derive(Clone, Copy, Debug)]
+struct Started {
+    /// Where its `struct bpf_timer` is.
+    timer: u64,
+}
+
+/// What a scheduler has besides its machine.
+#[derive(Debug)]
+pub struct State {
+    pub objects: KernelObjects,
+    /// By the number of the kernel function in the image.
+    kfuncs: Vec<Option<Kfunc>>,
+    /// By operation: its program.
+    programs: [Option<u32>; Op::ALL.len()],
+    /// Iterators over queues, by the address of their `struct bpf_iter_scx_dsq`.
+    pub iters: BTreeMap<u64, DsqIter>,
+    random: Rand64,
+    /// Timers by their numbers: those that run.
+    timers: BTreeMap<u32, Started>,
+    next_timer: u32,
+    costs: ProgramCosts,
+    hz: u64,
+    pub nr_cpus: u32,
+    /// What the scheduler printed, its last lines.
+    pub printed: Vec<String>,
+}
+
+/// As many lines of what a scheduler prints are kept.
+const PRINTED: usize = 64;
+
+impl State {
+    pub fn new(
+        machine: &Machine,
+        objects: KernelObjects,
+        programs: [Option<u32>; Op::ALL.len()],
+        costs: ProgramCosts,
+        (hz, seed): (u64, u64),
+    ) -> Self {
+        let kfuncs = machine.image().kfuncs.iter().map(|kfunc| kfuncs::find(&kfunc.name)).collect();
+        State {
+            objects,
+            kfuncs,
+            programs,
+            iters: BTreeMap::new(),
+            random: Rand64::new(u128::from(seed)),
+            timers: BTreeMap::new(),
+            next_timer: 0,
+            costs,
+            hz,
+            nr_cpus: machine.nr_cpus(),
+            printed: Vec::new(),
+        }
+    }
+}
+
+/// The kernel that a program runs in.
+pub struct InKernel<'a> {
+    pub ext: &'a mut Ext,
+    pub state: &'a mut State,
+}
+
+impl Kernel for InKernel<'_> {
+    fn kfunc(&mut self, machine: &mut Machine, kfunc: u32, args: [u64; 5]) -> Result<u64, Fault> {
+        match self.state.kfuncs[kfunc as usize] {
+            Some(run) => run(self, machine, args),
+            None => {
+                let name = machine.image().kfuncs[kfunc as usize].name.clone();
+                Err(Fault::kernel(format!("{name}() is not modelled")))
+            }
+        }
+    }
+
+    fn ktime_ns(&mut self) -> u64 {
+        UPTIME_NS + self.ext.clock()
+    }
+
+    fn smp_processor_id(&mut self) -> u32 {
+        self.ext.this_cpu
+    }
+
+    fn prandom_u32(&mut self) -> u32 {
+        (self.state.random.rand_u64() >> 32) as u32
+    }
+
+    fn current_task(&mut self) -> u64 {
+        let current = self.ext.current.and_then(|task| self.state.objects.addr(task));
+        current.unwrap_or_else(|| self.state.objects.idle_task(self.ext.this_cpu))
+    }
+
+    fn current_pid_tgid(&mut self) -> Option<u64> {
+        // As `KernelObjects::add_task` numbers them.
+        let pid = self.ext.current.map_or(0, |task| u64::from(task.0) + 1);
+        Some(pid << 32 | pid)
+    }
+
+    fn jiffies64(&mut self) -> Option<u64> {
+        Some((UPTIME_NS + self.ext.now) / (1_000_000_000 / self.state.hz))
+    }
+
+    fn ksym(&mut self, _: &str, _: Option<u32>) -> Option<u64> {
+        None
+    }
+
+    fn timer_start(&mut self, timer: u64, _: u32, _: u32, nsecs: u64, flags: u64) {
+        const BPF_F_TIMER_ABS: u64 = 1;
+        let now = self.ext.clock();
+        let at = if flags & BPF_F_TIMER_ABS != 0 { nsecs.saturating_sub(UPTIME_NS).max(now) } else { now + nsecs };
+        self.timer_cancel(timer);
+        let number = self.state.next_timer;
+        self.state.next_timer += 1;
+        self.state.timers.insert(number, Started { timer });
+        self.ext.start_timer(at, number);
+    }
+
+    fn timer_cancel(&mut self, timer: u64) -> bool {
+        let before = self.state.timers.len();
+        self.state.timers.retain(|_, started| started.timer != timer);
+        self.state.timers.len() != before
+    }
+
+    fn printk(&mut self, text: String) {
+        if self.state.printed.len() == PRINTED {
+            self.state.printed.remove(0);
+        }
+        self.state.printed.push(text);
+    }
+}
+
+/// A machine and what a scheduler has besides, for as long as a kernel function runs.
+pub struct Running<'a> {
+    pub machine: &'a mut Machine,
+    pub state: &'a mut State,
+}
+
+impl TaskFields for Running<'_> {
+    fn slice(&self, p: TaskId) -> u64 {
+        self.machine.memory().read_u64(self.state.objects.slice_at(p)).unwrap_or(0)
+    }
+
+    fn set_slice(&mut self, p: TaskId, slice: u64) {
+        let at = self.state.objects.slice_at(p);
+        let _ = self.machine.memory_mut().write_u64(at, slice);
+    }
+
+    fn dsq_vtime(&self, p: TaskId) -> u64 {
+        self.machine.memory().read_u64(self.state.objects.dsq_vtime_at(p)).unwrap_or(0)
+    }
+
+    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
+        let at = self.state.objects.dsq_vtime_at(p);
+        let _ = self.machine.memory_mut().write_u64(at, vtime);
+    }
+}
+
+impl Running<'_> {
+    /// Runs a program, and turns a fault into the scheduler's end. Its instructions take their time.
+    fn run(&mut self, ext: &mut Ext, run: impl FnOnce(&mut Machine, &mut InKernel<'_>) -> Result<u64, Fault>) -> u64 {
+        let result = run(self.machine, &mut InKernel { ext, state: self.state });
+        let counts = self.machine.take_counts();
+        ext.spend(self.state.costs.of(&counts));
+        match result {
+            Ok(value) => value,
+            Err(fault) => {
+                ext.end(ExitKind::Fault, fault.to_string(), 0);
+                0
+            }
+        }
+    }
+
+    fn ends(&mut self, ext: &mut Ext) {
+        // Nothing reads the texts of an exit but ops.exit(), which records them.
+        let memory = self.machine.memory_mut();
+        let text = memory.region("text of the exit", 8);
+        let values = [("kind", 64), ("reason", text), ("msg", text), ("dump", text), ("exit_code", 0)];
+        let info = self.state.objects.args(memory, "scx_exit_info", &values);
+        if let Some(program) = self.state.programs[Op::Exit as usize] {
+            self.run(ext, |machine, kernel| machine.call_ops(kernel, program, &[info]));
+        }
+    }
+}
+
+impl Ops for Running<'_> {
+    fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
+        if call == Call::Exit {
+            self.ends(ext);
+            return 0;
+        }
+        let Some(program) = self.state.programs[call.op() as usize] else { return 0 };
+        let root = self.state.objects.root_cgroup;
+        let memory = self.machine.memory_mut();
+        let objects = &mut self.state.objects;
+        let mut task = |p: TaskId| objects.sync_task(memory, ext, p);
+        let args: [u64; 3] = match call {
+            Call::SelectCpu { p, prev_cpu, wake_flags } => [task(p), u64::from(prev_cpu), wake_flags],
+            Call::Enqueue { p, enq_flags } => [task(p), enq_flags, 0],
+            Call::Dequeue { p, deq_flags } | Call::Quiescent { p, deq_flags } => [task(p), deq_flags, 0],
+            Call::Dispatch { cpu, prev } => [u64::from(cpu), prev.map_or(0, task), 0],
+            Call::Tick { p } | Call::Running { p } | Call::Enable { p } | Call::Disable { p } => [task(p), 0, 0],
+            Call::Runnable { p, enq_flags } => [task(p), enq_flags, 0],
+            Call::Stopping { p, runnable } => [task(p), u64::from(runnable), 0],
+            Call::Yield { from, to } => {
+                let from = task(from);
+                [from, to.map_or(0, task), 0]
+            }
+            Call::SetWeight { p, weight } => [task(p), u64::from(weight), 0],
+            Call::SetCpumask { p } => {
+                let addr = task(p);
+                [addr, objects.mask(memory, ext, p), 0]
+            }
+            Call::UpdateIdle { cpu, idle } => [u64::from(cpu), u64::from(idle), 0],
+            Call::CpuAcquire { cpu } => [u64::from(cpu), 0, 0],
+            Call::CpuRelease { cpu, reason } => {
+                let args = objects.args(memory, "scx_cpu_release_args", &[("reason", u64::from(reason))]);
+                [u64::from(cpu), args, 0]
+            }
+            Call::InitTask { p, fork } => {
+                let addr = task(p);
+                let values = [("fork", u64::from(fork)), ("cgroup", root)];
+                [addr, objects.args(memory, "scx_init_task_args", &values), 0]
+            }
+            Call::ExitTask { p } => {
+                let addr = task(p);
+                [addr, objects.args(memory, "scx_exit_task_args", &[("cancelled", 0)]), 0]
+            }
+            Call::CgroupInit => {
+                let values =
+                    [("weight", 100), ("bw_period_us", 100_000), ("bw_quota_us", u64::MAX), ("bw_burst_us", 0)];
+                [root, objects.args(memory, "scx_cgroup_init_args", &values), 0]
+            }
+            Call::Init | Call::Exit => [0; 3],
+        };
+        let result = self.run(ext, |machine, kernel| machine.call_ops(kernel, program, &args));
+        if let Call::ExitTask { p } = call {
+            self.task_has_gone(ext, p);
+        }
+        // Operations return an s32, or nothing.
+        i64::from(result as i32)
+    }
+}
+
+impl Running<'_> {
+    /// A task's local storage goes with it.
+    fn task_has_gone(&mut self, ext: &mut Ext, p: TaskId) {
+        if let Some(addr) = self.state.objects.addr(p) {
+            let state = &mut *self.state;
+            self.machine.storage_free(&mut InKernel { ext, state }, addr);
+        }
+    }
+}
+
+/// A scheduler in BPF that is loaded.
+#[derive(Debug)]
+pub struct BpfOps {
+    machine: Machine,
+    state: State,
+    /// What its loader does after loading; nothing once that is done.
+    loading: Loading,
+}
+
+impl BpfOps {
+    pub fn new(machine: Machine, state: State, loading: Loading) -> Self {
+        BpfOps { machine, state, loading }
+    }
+
+    /// What loaders do between loading and attaching: they fill maps and run programs.
+    fn after_load(&mut self, ext: &mut Ext) {
+        let Loading { elements, programs, .. } = std::mem::take(&mut self.loading);
+        let (machine, state) = (&mut self.machine, &mut self.state);
+        for (map, key, value) in elements {
+            let Some(map) = machine.map(map) else { continue };
+            if let Err(error) = machine.map_update(&mut InKernel { ext, state }, map, &key, &value) {
+                return ext.error(format!("its loader cannot fill a map ({error})"));
+            }
+        }
+        for (name, mut context) in programs {
+            let Some(program) = self.machine.function(name) else { continue };
+            let returned =
+                self.running().run(ext, |machine, kernel| machine.call_syscall(kernel, program, &mut context));
+            if returned as i32 != 0 {
+                return ext.error(format!("{name}(), which its loader runs, returns {}", returned as i32));
+            }
+        }
+    }
+
+    fn running(&mut self) -> Running<'_> {
+        Running { machine: &mut self.machine, state: &mut self.state }
+    }
+}
+
+impl TaskFields for BpfOps {
+    fn slice(&self, p: TaskId) -> u64 {
+        self.machine.memory().read_u64(self.state.objects.slice_at(p)).unwrap_or(0)
+    }
+
+    fn set_slice(&mut self, p: TaskId, slice: u64) {
+        self.running().set_slice(p, slice);
+    }
+
+    fn dsq_vtime(&self, p: TaskId) -> u64 {
+        self.machine.memory().read_u64(self.state.objects.dsq_vtime_at(p)).unwrap_or(0)
+    }
+
+    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
+        self.running().set_dsq_vtime(p, vtime);
+    }
+}
+
+impl Ops for BpfOps {
+    fn add_task(&mut self, info: &TaskInfo) {
+        let nr_cpus = self.state.nr_cpus;
+        self.state.objects.add_task(self.machine.memory_mut(), info, nr_cpus);
+    }
+
+    fn timer(&mut self, ext: &mut Ext, number: u32) {
+        let Some(Started { timer }) = self.state.timers.remove(&number) else { return };
+        self.running().run(ext, |machine, kernel| machine.call_timer(kernel, timer));
+    }
+
+    fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
+        if call == Call::Init {
+            self.after_load(ext);
+        }
+        self.running().call(ext, call)
+    }
+}

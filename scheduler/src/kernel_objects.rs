@@ -1,0 +1,503 @@
+//! What programs see of the kernel: tasks, run queues, cpumasks, the root control group, in the machine's memory.
+
+use std::collections::BTreeMap;
+use wakelab_bpf::btf::Btf;
+use wakelab_bpf::image::Image;
+use wakelab_bpf::memory::Memory;
+use wakelab_ext::entity::Curr;
+use wakelab_ext::ext::Ext;
+use wakelab_ext::ops::TaskInfo;
+use wakelab_sched::CpuMask;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::TaskId;
+
+/// PF_EXITING.
+const PF_EXITING: u32 = 4;
+/// PF_KTHREAD.
+const PF_KTHREAD: u32 = 0x0020_0000;
+/// PF_IDLE.
+const PF_IDLE: u32 = 2;
+/// `SCX_TASK_QUEUED` of `p->scx.flags`.
+const SCX_TASK_QUEUED: u32 = 1;
+/// `SCX_TASK_ENABLED` (3) at `SCX_TASK_STATE_SHIFT` (8).
+const SCX_TASK_ENABLED: u32 = 3 << 8;
+/// What clocks show when a run begins, ns: programs take 0 for a time that was never set.
+pub const UPTIME_NS: u64 = 1 << 32;
+/// The cgroup id of the root (`cgrp->kn->id`).
+const ROOT_CGROUP_ID: u64 = 1;
+
+/// The fields that have values, by type. Of `task_struct` those that a program may write are `scx.slice` and
+/// `scx.dsq_vtime`, as in the kernel (`bpf_scx_btf_struct_access()`).
+pub const FIELDS: &[(&str, &[&str])] = &[
+    (
+        "task_struct",
+        &[
+            "cgroups",
+            "comm",
+            "cpus_mask",
+            "cpus_ptr",
+            "flags",
+            "group_leader",
+            "migration_disabled",
+            "mempolicy",
+            "mm",
+            "normal_prio",
+            "nr_cpus_allowed",
+            "numa_preferred_nid",
+            "on_cpu",
+            "parent",
+            "pid",
+            "policy",
+            "prio",
+            "real_parent",
+            "recent_used_cpu",
+            "sched_task_group",
+            "scx.ddsp_dsq_id",
+            "scx.ddsp_enq_flags",
+            "scx.dsq_vtime",
+            "scx.flags",
+            "scx.selected_cpu",
+            "scx.slice",
+            "scx.sticky_cpu",
+            "scx.weight",
+            "se.sum_exec_runtime",
+            "static_prio",
+            "stime",
+            "tgid",
+            "utime",
+            "wake_cpu",
+        ],
+    ),
+    // No task has one.
+    ("mempolicy", &["home_node", "mode", "nodes"]),
+    ("rq", &["clock", "cpu", "curr", "nr_running", "scx.nr_running"]),
+    ("cgroup", &["ancestors", "kn", "level", "self"]),
+    ("cgroup_subsys_state", &["cgroup"]),
+    ("css_set", &["dfl_cgrp"]),
+    ("task_group", &["css.cgroup"]),
+    ("kernfs_node", &["id", "name"]),
+    ("cpumask", &["bits"]),
+    ("scx_init_task_args", &["cgroup", "fork"]),
+    ("scx_exit_task_args", &["cancelled"]),
+    ("scx_cgroup_init_args", &["weight", "bw_period_us", "bw_quota_us", "bw_burst_us"]),
+    ("scx_cpu_release_args", &["reason", "task"]),
+    ("scx_exit_info", &["dump", "exit_code", "exit_cpu", "kind", "msg", "reason"]),
+    ("scx_bpf_dsq_insert_vtime_args", &["dsq_id", "enq_flags", "slice", "vtime"]),
+    ("scx_bpf_select_cpu_and_args", &["flags", "prev_cpu", "wake_flags"]),
+];
+
+/// Types of which programs have their own, and read what they have written themselves.
+const OWN_TYPES: [&str; 4] = ["scx_cmask", "atomic_t", "bpf_perf_event_value", "class_rcu_t"];
+
+/// Where a field is, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Field {
+    offset: u32,
+    size: u32,
+}
+
+/// The fields of one struct, by their place in [`FIELDS`], and its size, bytes.
+#[derive(Clone, Debug, Default)]
+struct Layout {
+    fields: BTreeMap<&'static str, Field>,
+    size: u32,
+}
+
+impl Layout {
+    /// Where the kernel has the fields. Those that it does not have are left out.
+    fn new(btf: &Btf, name: &str) -> Self {
+        let Some(id) = btf.find_composite(name) else { return Layout::default() };
+        let known = FIELDS.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, fields)| fields);
+        let fields = known.iter().filter_map(|&path| Some((path, field(btf, id, path)?))).collect();
+        Layout { fields, size: btf.size(id).unwrap_or(0) as u32 }
+    }
+
+    fn get(&self, path: &str) -> Option<Field> {
+        self.fields.get(path).copied()
+    }
+}
+
+/// Where the field of a dotted path is in a struct.
+fn field(btf: &Btf, id: u32, path: &str) -> Option<Field> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let composite = btf.get(btf.skip(id)).kind.composite()?;
+    for member in &composite.members {
+        let offset = member.bit_offset / 8;
+        let name = btf.string(member.name);
+        let of = if name == first {
+            match rest {
+                Some(rest) => field(btf, member.kind, rest),
+                None => Some(Field { offset: 0, size: btf.size(member.kind)? as u32 }),
+            }
+        } else if name.is_empty() {
+            field(btf, member.kind, path)
+        } else {
+            None
+        };
+        if let Some(of) = of {
+            return Some(Field { offset: offset + of.offset, ..of });
+        }
+    }
+    None
+}
+
+/// The fields that an image uses and that have no values, as a sentence; `None` if all have.
+pub fn refused_fields(image: &Image, reachable: &dyn Fn(&str) -> bool) -> Option<String> {
+    let has = |type_name: &str, path: &str| {
+        let of = FIELDS.iter().find(|(of, _)| *of == type_name);
+        let fits = |known: &str| known == path || path.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'));
+        of.is_some_and(|(_, known)| known.iter().any(|known| fits(known)))
+    };
+    let missing: Vec<String> = image
+        .accesses
+        .iter()
+        .filter(|access| access.used && access.exists && reachable(&access.type_name))
+        .filter(|access| !OWN_TYPES.contains(&access.type_name.as_str()))
+        .filter(|access| !access.path.is_empty() && !has(&access.type_name, &access.path))
+        .map(|access| format!("{}.{}", access.type_name, access.path))
+        .collect();
+    (!missing.is_empty()).then(|| format!("it reads what has no value in a simulated kernel: {}", missing.join(", ")))
+}
+
+/// A task in memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Task {
+    addr: u64,
+    /// `p->flags` without PF_EXITING.
+    flags: u32,
+    /// The number of the mask that `cpus_ptr` points to; `u32::MAX` before it is set.
+    mask: u32,
+}
+
+/// The objects of the kernel that programs see.
+#[derive(Clone, Debug)]
+pub struct KernelObjects {
+    task: Layout,
+    rq: Layout,
+    /// `scx.slice` and `scx.dsq_vtime`, which every operation reads.
+    slice: u32,
+    dsq_vtime: u32,
+    tasks: Vec<Task>,
+    /// Tasks by the numbers of their regions.
+    by_region: BTreeMap<u32, TaskId>,
+    /// By CPU: its idle task.
+    idle: Vec<u64>,
+    /// By CPU: its `struct rq`.
+    rqs: Vec<u64>,
+    /// By number of an affinity: its cpumask.
+    masks: Vec<u64>,
+    /// `cpu_online_mask`, which is `cpu_possible_mask`.
+    pub online: u64,
+    /// Copies of the idle masks, by node: of CPUs and of cores.
+    pub idle_masks: Vec<[u64; 2]>,
+    /// An empty mask (`cpu_none_mask`).
+    pub none: u64,
+    /// The root control group.
+    pub root_cgroup: u64,
+    css_set: u64,
+    task_group: u64,
+    /// An address for `p->mm` of each process.
+    mms: BTreeMap<u32, u64>,
+    /// Arguments of `ops.init_task()`, `ops.exit_task()` and others, and their layouts.
+    args: BTreeMap<&'static str, (u64, Layout)>,
+    /// Bytes of a cpumask.
+    mask_len: u32,
+}
+
+impl KernelObjects {
+    /// The objects of a kernel with these types on a machine with so many CPUs and nodes.
+    ///
+    /// # Errors
+    /// Fails if the types lack what every scheduler needs.
+    pub fn new(btf: &Btf, memory: &mut Memory, nr_cpus: u32, nr_nodes: u32) -> Result<Self, String> {
+        let task = Layout::new(btf, "task_struct");
+        let needs = |path: &str| {
+            let field = task.get(path).filter(|field| field.size == 8);
+            field.map(|field| field.offset).ok_or_else(|| format!("the kernel's BTF has no task_struct.{path}"))
+        };
+        let (slice, dsq_vtime) = (needs("scx.slice")?, needs("scx.dsq_vtime")?);
+        let rq = Layout::new(btf, "rq");
+        let mask_len = btf.find_composite("cpumask").and_then(|id| btf.size(id)).unwrap_or(8) as u32;
+        let mask_len = mask_len.max(nr_cpus.div_ceil(64) * 8);
+        let mask = |memory: &mut Memory, name: &str| {
+            let addr = memory.region(name, mask_len);
+            memory.set_read_only(addr, true);
+            addr
+        };
+        let online = mask(memory, "cpu_online_mask");
+        let none = mask(memory, "cpu_none_mask");
+        let idle_masks = (0..nr_nodes.max(1))
+            .map(|node| ["idle cpumask", "idle smtmask"].map(|name| mask(memory, &format!("{name} of node {node}"))))
+            .collect();
+        let mut objects = KernelObjects {
+            slice,
+            dsq_vtime,
+            tasks: Vec::new(),
+            by_region: BTreeMap::new(),
+            idle: Vec::new(),
+            rqs: Vec::new(),
+            masks: Vec::new(),
+            online,
+            idle_masks,
+            none,
+            root_cgroup: 0,
+            css_set: 0,
+            task_group: 0,
+            mms: BTreeMap::new(),
+            args: BTreeMap::new(),
+            mask_len,
+            task,
+            rq,
+        };
+        objects.write_mask(memory, online, &CpuMask::full(nr_cpus));
+        objects.add_cgroup(btf, memory);
+        for cpu in 0..nr_cpus {
+            objects.add_cpu(memory, cpu);
+        }
+        let kinds = ["scx_init_task_args", "scx_exit_task_args", "scx_cgroup_init_args", "scx_cpu_release_args"];
+        for name in kinds.into_iter().chain(["scx_exit_info"]) {
+            let layout = Layout::new(btf, name);
+            let addr = memory.region(name, layout.size.max(64));
+            objects.args.insert(name, (addr, layout));
+        }
+        Ok(objects)
+    }
+
+    fn add_cgroup(&mut self, btf: &Btf, memory: &mut Memory) {
+        let [cgroup, kn, css_set, task_group] =
+            ["cgroup", "kernfs_node", "css_set", "task_group"].map(|name| (name, Layout::new(btf, name)));
+        let [cgroup_at, kn_at, css_set_at, task_group_at] = [&cgroup, &kn, &css_set, &task_group]
+            .map(|(name, layout)| memory.region(&format!("{name} of the root"), layout.size.max(64)));
+        let name_at = memory.region("name of the root cgroup", 8);
+        put(memory, cgroup_at, cgroup.1.get("kn"), kn_at);
+        put(memory, cgroup_at, cgroup.1.get("level"), 0);
+        // The first of its ancestors is itself, and so is the css's cgroup.
+        if let Some(ancestors) = cgroup.1.get("ancestors") {
+            put(memory, cgroup_at, Some(Field { size: 8, ..ancestors }), cgroup_at);
+        }
+        let css = btf.find_composite("cgroup_subsys_state").and_then(|id| field(btf, id, "cgroup"));
+        if let (Some(own), Some(css)) = (cgroup.1.get("self"), css) {
+            put(memory, cgroup_at, Some(Field { offset: own.offset + css.offset, ..css }), cgroup_at);
+        }
+        put(memory, kn_at, kn.1.get("id"), ROOT_CGROUP_ID);
+        put(memory, kn_at, kn.1.get("name"), name_at);
+        put(memory, css_set_at, css_set.1.get("dfl_cgrp"), cgroup_at);
+        put(memory, task_group_at, task_group.1.get("css.cgroup"), cgroup_at);
+        (self.root_cgroup, self.css_set, self.task_group) = (cgroup_at, css_set_at, task_group_at);
+    }
+
+    fn add_cpu(&mut self, memory: &mut Memory, cpu: Cpu) {
+        let idle = memory.region(&format!("idle task of CPU {cpu}"), self.task.size);
+        put(memory, idle, self.task.get("flags"), u64::from(PF_IDLE | PF_KTHREAD));
+        put(memory, idle, self.task.get("prio"), 120);
+        put(memory, idle, self.task.get("static_prio"), 120);
+        put(memory, idle, self.task.get("cpus_ptr"), self.online);
+        put(memory, idle, self.task.get("cgroups"), self.css_set);
+        let rq = memory.region(&format!("rq of CPU {cpu}"), self.rq.size.max(64));
+        put(memory, rq, self.rq.get("cpu"), u64::from(cpu));
+        put(memory, rq, self.rq.get("curr"), idle);
+        self.idle.push(idle);
+        self.rqs.push(rq);
+    }
+
+    /// A task exists from now on.
+    pub fn add_task(&mut self, memory: &mut Memory, info: &TaskInfo, nr_cpus: u32) {
+        let at = info.task.0 as usize;
+        if self.tasks.len() <= at {
+            self.tasks.resize(at + 1, Task::default());
+        }
+        let addr = memory.region(&format!("task_struct of {}", info.comm), self.task.size);
+        self.by_region.insert((addr >> 32) as u32, info.task);
+        let flags = if info.kthread { PF_KTHREAD } else { 0 };
+        self.tasks[at] = Task { addr, flags, mask: u32::MAX };
+        // Numbers of tasks from 1 on, as the kernel gives them: 0 is the idle task.
+        let pid = u64::from(info.task.0) + 1;
+        let tgid = if info.process < 1 << 31 { u64::from(info.process) + (1 << 20) } else { pid };
+        let parent = info.parent.and_then(|parent| self.addr(parent)).unwrap_or(self.idle[0]);
+        let prio = u64::from(info.static_prio);
+        let mm = match info.kthread {
+            true => 0,
+            false => *self.mms.entry(info.process).or_insert_with(|| memory.region("mm_struct", 8)),
+        };
+        let values = [
+            ("pid", pid),
+            ("tgid", tgid),
+            ("mm", mm),
+            ("prio", prio),
+            ("normal_prio", prio),
+            ("static_prio", prio),
+            ("policy", if info.idle_policy { 5 } else { 0 }),
+            ("real_parent", parent),
+            ("parent", parent),
+            ("group_leader", addr),
+            ("nr_cpus_allowed", u64::from(info.cpus_ptr.weight().min(nr_cpus))),
+            ("numa_preferred_nid", u64::MAX),
+            ("cgroups", self.css_set),
+            ("sched_task_group", self.task_group),
+            ("flags", u64::from(flags)),
+            ("scx.sticky_cpu", u64::MAX),
+        ];
+        for (path, value) in values {
+            put(memory, addr, self.task.get(path), value);
+        }
+        if let Some(comm) = self.task.get("comm") {
+            let bytes = info.comm.as_bytes();
+            let len = bytes.len().min(comm.size.saturating_sub(1) as usize);
+            if let Ok(place) = memory.bytes_mut(addr + u64::from(comm.offset), len as u64) {
+                place.copy_from_slice(&bytes[..len]);
+            }
+        }
+    }
+
+    /// The last of a task.
+    pub fn remove_task(&mut self, memory: &mut Memory, task: TaskId) {
+        if let Some(addr) = self.addr(task) {
+            self.by_region.remove(&((addr >> 32) as u32));
+            memory.free(addr);
+            self.tasks[task.0 as usize].addr = 0;
+        }
+    }
+
+    /// The address of a task's `task_struct`.
+    #[inline]
+    pub fn addr(&self, task: TaskId) -> Option<u64> {
+        self.tasks.get(task.0 as usize).map(|task| task.addr).filter(|&addr| addr != 0)
+    }
+
+    /// The task at an address.
+    pub fn task_at(&self, addr: u64) -> Option<TaskId> {
+        (addr as u32 == 0).then(|| self.by_region.get(&((addr >> 32) as u32)).copied()).flatten()
+    }
+
+    /// The CPU whose idle task is at an address.
+    pub fn cpu_of_idle_task(&self, addr: u64) -> Option<Cpu> {
+        self.idle.iter().position(|&idle| idle == addr).map(|cpu| cpu as Cpu)
+    }
+
+    /// The idle task of a CPU.
+    pub fn idle_task(&self, cpu: Cpu) -> u64 {
+        self.idle[cpu as usize]
+    }
+
+    /// The address of what runs on a CPU.
+    pub fn curr(&self, ext: &Ext, cpu: Cpu) -> u64 {
+        match ext.rqs[cpu as usize].curr {
+            Curr::Ext(task) => self.addr(task).unwrap_or(self.idle[cpu as usize]),
+            Curr::Idle | Curr::Above => self.idle[cpu as usize],
+        }
+    }
+
+    /// The address of a CPU's run queue, with what programs may read of it.
+    pub fn rq(&self, memory: &mut Memory, ext: &Ext, cpu: Cpu) -> u64 {
+        let addr = self.rqs[cpu as usize];
+        let rq = &ext.rqs[cpu as usize];
+        put(memory, addr, self.rq.get("curr"), self.curr(ext, cpu));
+        put(memory, addr, self.rq.get("nr_running"), u64::from(rq.nr_running));
+        put(memory, addr, self.rq.get("scx.nr_running"), u64::from(rq.nr_running));
+        put(memory, addr, self.rq.get("clock"), UPTIME_NS + ext.clock());
+        addr
+    }
+
+    /// Where `scx.slice` of a task is.
+    #[inline]
+    pub fn slice_at(&self, task: TaskId) -> u64 {
+        self.tasks[task.0 as usize].addr + u64::from(self.slice)
+    }
+
+    /// Where `scx.dsq_vtime` of a task is.
+    #[inline]
+    pub fn dsq_vtime_at(&self, task: TaskId) -> u64 {
+        self.tasks[task.0 as usize].addr + u64::from(self.dsq_vtime)
+    }
+
+    /// Brings a task's `task_struct` up to date, for an operation that gets it. Returns its address.
+    pub fn sync_task(&mut self, memory: &mut Memory, ext: &Ext, task: TaskId) -> u64 {
+        let of = self.tasks[task.0 as usize];
+        let (addr, entity) = (of.addr, ext.task(task));
+        let scx_flags = if entity.queued { SCX_TASK_QUEUED } else { 0 } | SCX_TASK_ENABLED | entity.reenq_reason;
+        let flags = of.flags | if entity.exiting { PF_EXITING } else { 0 };
+        let runs = ext.rqs[entity.cpu as usize].curr == Curr::Ext(task);
+        let values = [
+            ("flags", u64::from(flags)),
+            ("scx.flags", u64::from(scx_flags)),
+            ("scx.weight", u64::from(entity.weight)),
+            ("scx.selected_cpu", u64::from(entity.selected_cpu)),
+            ("scx.ddsp_dsq_id", entity.ddsp_dsq_id),
+            ("scx.ddsp_enq_flags", entity.ddsp_enq_flags),
+            ("se.sum_exec_runtime", entity.sum_exec_runtime),
+            ("utime", entity.sum_exec_runtime),
+            ("on_cpu", u64::from(runs)),
+            ("recent_used_cpu", u64::from(entity.cpu)),
+            ("wake_cpu", u64::from(entity.cpu)),
+        ];
+        for (path, value) in values {
+            put(memory, addr, self.task.get(path), value);
+        }
+        if of.mask != entity.mask {
+            let mask = self.mask(memory, ext, task);
+            put(memory, addr, self.task.get("cpus_ptr"), mask);
+            let weight = u64::from(ext.cpus_ptr(task).weight());
+            put(memory, addr, self.task.get("nr_cpus_allowed"), weight);
+            if let Some(cpus_mask) = self.task.get("cpus_mask") {
+                let len = u64::from(cpus_mask.size.min(self.mask_len));
+                let _ = memory.copy(addr + u64::from(cpus_mask.offset), mask, len);
+            }
+            self.tasks[task.0 as usize].mask = entity.mask;
+        }
+        addr
+    }
+
+    /// The cpumask of a task's affinity.
+    pub fn mask(&mut self, memory: &mut Memory, ext: &Ext, task: TaskId) -> u64 {
+        let number = ext.task(task).mask as usize;
+        while self.masks.len() <= number {
+            self.masks.push(0);
+        }
+        if self.masks[number] == 0 {
+            let addr = memory.region(&format!("cpumask of affinity {number}"), self.mask_len);
+            memory.set_read_only(addr, true);
+            self.write_mask(memory, addr, ext.cpus_ptr(task));
+            self.masks[number] = addr;
+        }
+        self.masks[number]
+    }
+
+    /// Writes a mask.
+    pub fn write_mask(&self, memory: &mut Memory, addr: u64, mask: &CpuMask) {
+        for (at, word) in mask.words().iter().enumerate().take(self.mask_len as usize / 8) {
+            let _ = memory.write_u64(addr + at as u64 * 8, *word);
+        }
+    }
+
+    /// Brings the copies of the idle masks of a node up to date: the addresses of that of CPUs and that of cores.
+    pub fn sync_idle(&self, memory: &mut Memory, ext: &Ext, node: usize) -> [u64; 2] {
+        let (cpus, cores) = ext.idle.masks(node);
+        let at = self.idle_masks[node];
+        self.write_mask(memory, at[0], cpus);
+        self.write_mask(memory, at[1], cores);
+        at
+    }
+
+    /// The arguments of an operation, with these values.
+    pub fn args(&self, memory: &mut Memory, name: &str, values: &[(&str, u64)]) -> u64 {
+        let (addr, layout) = &self.args[name];
+        for (path, value) in values {
+            put(memory, *addr, layout.get(path), *value);
+        }
+        *addr
+    }
+}
+
+/// Writes a field of 1 to 8 bytes, if the kernel has it.
+#[inline]
+fn put(memory: &mut Memory, addr: u64, field: Option<Field>, value: u64) {
+    let Some(field) = field else { return };
+    let at = addr + u64::from(field.offset);
+    // Regions are as long as the struct, so that writing cannot fail.
+    let _ = match field.size {
+        1 => memory.write_u8(at, value as u8),
+        2 => memory.write_u16(at, value as u16),
+        4 => memory.write_u32(at, value as u32),
+        _ => memory.write_u64(at, value),
+    };
+}

@@ -1,0 +1,583 @@
+//! The kernel functions of sched_ext that programs call (`kernel/sched/ext/ext.c` and `idle.c`).
+
+use crate::bpf_ops::{InKernel, Running};
+use crate::kernel_objects::UPTIME_NS;
+use wakelab_bpf::machine::{Fault, Machine};
+use wakelab_ext::flags::{SCX_CPUPERF_ONE, SCX_DSQ_LOCAL, SCX_OPS_BUILTIN_IDLE_PER_NODE, SCX_PICK_IDLE_IN_NODE};
+use wakelab_ext::idle::IdleError;
+use wakelab_ext::ops::ExitKind;
+use wakelab_sched::CpuMask;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::TaskId;
+
+/// A kernel function: its arguments, as registers hold them, and what it returns.
+pub type Kfunc = fn(&mut InKernel<'_>, &mut Machine, [u64; 5]) -> Result<u64, Fault>;
+
+const EBUSY: i64 = -16;
+const ENOENT: i64 = -2;
+const EINVAL: i64 = -22;
+
+/// The functions, by name.
+pub const KFUNCS: &[(&str, Kfunc)] = &[
+    ("__scx_bpf_dsq_insert_vtime", dsq_insert_vtime_args),
+    ("__scx_bpf_select_cpu_and", select_cpu_and_args),
+    ("bpf_cgroup_release", nothing),
+    ("bpf_iter_scx_dsq_destroy", iter_scx_dsq_destroy),
+    ("bpf_iter_scx_dsq_new", iter_scx_dsq_new),
+    ("bpf_iter_scx_dsq_next", iter_scx_dsq_next),
+    ("bpf_task_acquire", same),
+    ("bpf_task_from_pid", task_from_pid),
+    ("bpf_task_release", nothing),
+    ("scx_bpf_consume", dsq_move_to_local),
+    ("scx_bpf_cpu_curr", cpu_curr),
+    ("scx_bpf_cpu_node", cpu_node),
+    ("scx_bpf_cpu_rq", cpu_rq),
+    ("scx_bpf_cpuperf_cap", cpuperf_cap),
+    ("scx_bpf_cpuperf_cur", cpuperf_cap),
+    ("scx_bpf_cpuperf_set", cpuperf_set),
+    ("scx_bpf_create_dsq", create_dsq),
+    ("scx_bpf_destroy_dsq", destroy_dsq),
+    ("scx_bpf_dispatch", dsq_insert),
+    ("scx_bpf_dispatch_cancel", dispatch_cancel),
+    ("scx_bpf_dispatch_from_dsq", dsq_move),
+    ("scx_bpf_dispatch_from_dsq_set_slice", dsq_move_set_slice),
+    ("scx_bpf_dispatch_from_dsq_set_vtime", dsq_move_set_vtime),
+    ("scx_bpf_dispatch_nr_slots", dispatch_nr_slots),
+    ("scx_bpf_dispatch_vtime", dsq_insert_vtime),
+    ("scx_bpf_dispatch_vtime_from_dsq", dsq_move_vtime),
+    ("scx_bpf_dsq_insert", dsq_insert),
+    ("scx_bpf_dsq_insert___v2", dsq_insert),
+    ("scx_bpf_dsq_insert_vtime", dsq_insert_vtime),
+    ("scx_bpf_dsq_move", dsq_move),
+    ("scx_bpf_dsq_move_set_slice", dsq_move_set_slice),
+    ("scx_bpf_dsq_move_set_vtime", dsq_move_set_vtime),
+    ("scx_bpf_dsq_move_to_local", dsq_move_to_local),
+    ("scx_bpf_dsq_move_to_local___v2", dsq_move_to_local_flags),
+    ("scx_bpf_dsq_move_vtime", dsq_move_vtime),
+    ("scx_bpf_dsq_nr_queued", dsq_nr_queued),
+    ("scx_bpf_dsq_peek", dsq_peek),
+    ("scx_bpf_dsq_reenq", dsq_reenq),
+    ("scx_bpf_dump_bstr", nothing),
+    ("scx_bpf_error_bstr", error_bstr),
+    ("scx_bpf_exit_bstr", exit_bstr),
+    ("scx_bpf_get_idle_cpumask", get_idle_cpumask),
+    ("scx_bpf_get_idle_cpumask_node", get_idle_cpumask_node),
+    ("scx_bpf_get_idle_smtmask", get_idle_smtmask),
+    ("scx_bpf_get_idle_smtmask_node", get_idle_smtmask_node),
+    ("scx_bpf_get_online_cpumask", online_cpumask),
+    ("scx_bpf_get_possible_cpumask", online_cpumask),
+    ("scx_bpf_kick_cpu", kick_cpu),
+    ("scx_bpf_now", now),
+    ("scx_bpf_nr_cpu_ids", nr_cpu_ids),
+    ("scx_bpf_nr_node_ids", nr_node_ids),
+    ("scx_bpf_pick_any_cpu", pick_any_cpu),
+    ("scx_bpf_pick_any_cpu_node", pick_any_cpu_node),
+    ("scx_bpf_pick_idle_cpu", pick_idle_cpu),
+    ("scx_bpf_pick_idle_cpu_node", pick_idle_cpu_node),
+    ("scx_bpf_put_cpumask", nothing),
+    ("scx_bpf_put_idle_cpumask", nothing),
+    ("scx_bpf_reenqueue_local", reenqueue_local),
+    ("scx_bpf_reenqueue_local___v2", reenqueue_local_anywhere),
+    ("scx_bpf_select_cpu_and", select_cpu_and),
+    ("scx_bpf_select_cpu_dfl", select_cpu_dfl),
+    ("scx_bpf_task_cgroup", task_cgroup),
+    ("scx_bpf_task_cpu", task_cpu),
+    ("scx_bpf_task_running", task_running),
+    ("scx_bpf_task_set_dsq_vtime", task_set_dsq_vtime),
+    ("scx_bpf_task_set_slice", task_set_slice),
+    ("scx_bpf_test_and_clear_cpu_idle", test_and_clear_cpu_idle),
+];
+
+/// The function of a name.
+pub fn find(name: &str) -> Option<Kfunc> {
+    KFUNCS.binary_search_by(|(other, _)| (*other).cmp(name)).ok().map(|at| KFUNCS[at].1)
+}
+
+type Returned = Result<u64, Fault>;
+
+/// An s32 as a register returns it.
+fn s32(value: i64) -> Returned {
+    Ok(value as u64)
+}
+
+/// A task by the address of its `task_struct`.
+fn task(kernel: &InKernel<'_>, function: &str, addr: u64) -> Result<TaskId, Fault> {
+    kernel.state.objects.task_at(addr).ok_or_else(|| {
+        let expected = if addr == 0 { "a task, and got NULL" } else { "a task of the scheduler" };
+        Fault::argument(function, expected)
+    })
+}
+
+/// The mask at an address.
+fn mask(kernel: &InKernel<'_>, machine: &Machine, addr: u64) -> Result<CpuMask, Fault> {
+    let nr_cpus = kernel.state.nr_cpus;
+    let mut mask = CpuMask::new(nr_cpus);
+    for at in 0..nr_cpus.div_ceil(64) {
+        let mut word = machine.memory().read_u64(addr + u64::from(at) * 8)?;
+        while word != 0 {
+            let cpu = at * 64 + word.trailing_zeros();
+            if cpu < nr_cpus {
+                mask.set(cpu);
+            }
+            word &= word - 1;
+        }
+    }
+    Ok(mask)
+}
+
+/// What an idle choice came to; what ends the scheduler does so.
+fn chosen(kernel: &mut InKernel<'_>, result: Result<Cpu, IdleError>) -> i64 {
+    match result {
+        Ok(cpu) => i64::from(cpu),
+        Err(IdleError::Busy) => EBUSY,
+        Err(IdleError::Scx(message)) => {
+            kernel.ext.error(message);
+            EINVAL
+        }
+    }
+}
+
+fn checked_cpu(kernel: &mut InKernel<'_>, cpu: u64) -> Option<Cpu> {
+    match kernel.ext.check_cpu(cpu as i32) {
+        Ok(cpu) => Some(cpu),
+        Err(error) => {
+            chosen(kernel, Err(error));
+            None
+        }
+    }
+}
+
+fn nothing(_: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(0)
+}
+
+fn same(_: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    Ok(args[0])
+}
+
+// --- Idle CPUs ------------------------------------------------------------------------------------------------------
+
+fn select_cpu_dfl(
+    kernel: &mut InKernel<'_>,
+    machine: &mut Machine,
+    [p, prev_cpu, wake_flags, is_idle, _]: [u64; 5],
+) -> Returned {
+    let p = task(kernel, "scx_bpf_select_cpu_dfl", p)?;
+    let result = kernel.ext.select_cpu_from_kfunc(p, prev_cpu as i32, wake_flags, None, 0);
+    let cpu = chosen(kernel, result);
+    machine.memory_mut().write_u8(is_idle, u8::from(cpu >= 0))?;
+    s32(if cpu >= 0 { cpu } else { i64::from(prev_cpu as i32) })
+}
+
+fn select_and(
+    kernel: &mut InKernel<'_>,
+    machine: &Machine,
+    (p, allowed): (u64, u64),
+    (prev_cpu, wake_flags, flags): (u64, u64, u64),
+) -> Returned {
+    let p = task(kernel, "scx_bpf_select_cpu_and", p)?;
+    let allowed = mask(kernel, machine, allowed)?;
+    let result = kernel.ext.select_cpu_from_kfunc(p, prev_cpu as i32, wake_flags, Some(&allowed), flags);
+    s32(chosen(kernel, result))
+}
+
+fn select_cpu_and(
+    kernel: &mut InKernel<'_>,
+    machine: &mut Machine,
+    [p, prev, wake, allowed, flags]: [u64; 5],
+) -> Returned {
+    select_and(kernel, machine, (p, allowed), (prev, wake, flags))
+}
+
+/// `struct scx_bpf_select_cpu_and_args`: `prev_cpu`, `wake_flags`, `flags`.
+fn select_cpu_and_args(kernel: &mut InKernel<'_>, machine: &mut Machine, [p, allowed, args, ..]: [u64; 5]) -> Returned {
+    let memory = machine.memory();
+    let values = (u64::from(memory.read_u32(args)?), memory.read_u64(args + 8)?, memory.read_u64(args + 16)?);
+    select_and(kernel, machine, (p, allowed), values)
+}
+
+/// The idle masks of all CPUs.
+fn idle_masks(kernel: &mut InKernel<'_>, machine: &mut Machine) -> [u64; 2] {
+    let none = [kernel.state.objects.none; 2];
+    if kernel.ext.declared().flags & SCX_OPS_BUILTIN_IDLE_PER_NODE != 0 {
+        kernel.ext.error("SCX_OPS_BUILTIN_IDLE_PER_NODE enabled");
+        return none;
+    }
+    match kernel.ext.idle.check_enabled() {
+        Ok(()) => kernel.state.objects.sync_idle(machine.memory_mut(), kernel.ext, 0),
+        Err(error) => {
+            chosen(kernel, Err(error));
+            none
+        }
+    }
+}
+
+/// Those of a node.
+fn idle_masks_of(kernel: &mut InKernel<'_>, machine: &mut Machine, node: u64) -> [u64; 2] {
+    match kernel.ext.idle.check_node(node as i32) {
+        Ok(node) => kernel.state.objects.sync_idle(machine.memory_mut(), kernel.ext, node),
+        Err(error) => {
+            chosen(kernel, Err(error));
+            [kernel.state.objects.none; 2]
+        }
+    }
+}
+
+fn get_idle_cpumask(kernel: &mut InKernel<'_>, machine: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(idle_masks(kernel, machine)[0])
+}
+
+fn get_idle_smtmask(kernel: &mut InKernel<'_>, machine: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(idle_masks(kernel, machine)[1])
+}
+
+fn get_idle_cpumask_node(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    Ok(idle_masks_of(kernel, machine, args[0])[0])
+}
+
+fn get_idle_smtmask_node(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    Ok(idle_masks_of(kernel, machine, args[0])[1])
+}
+
+fn test_and_clear_cpu_idle(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    if let Err(error) = kernel.ext.idle.check_enabled() {
+        chosen(kernel, Err(error));
+        return Ok(0);
+    }
+    let Some(cpu) = checked_cpu(kernel, args[0]) else { return Ok(0) };
+    Ok(u64::from(kernel.ext.idle.test_and_clear(cpu)))
+}
+
+/// `scx_bpf_pick_idle_cpu()` and `scx_bpf_pick_any_cpu()`, of all CPUs or from a node on.
+fn pick(
+    kernel: &mut InKernel<'_>,
+    machine: &Machine,
+    allowed: u64,
+    node: Option<u64>,
+    flags: u64,
+    any: bool,
+) -> Returned {
+    let allowed = mask(kernel, machine, allowed)?;
+    let from = match node {
+        Some(node) => kernel.ext.idle.check_node(node as i32),
+        None if kernel.ext.idle.per_node() => Err(IdleError::Scx("per-node idle tracking is enabled".to_owned())),
+        None => Ok(0),
+    };
+    let from = match from {
+        Ok(from) => from,
+        Err(error) => return s32(chosen(kernel, Err(error))),
+    };
+    let this_cpu = kernel.ext.this_cpu;
+    let enabled = kernel.ext.idle.check_enabled();
+    if let Err(error) = enabled.clone()
+        && !any
+    {
+        return s32(chosen(kernel, Err(error)));
+    }
+    let idle = if enabled.is_ok() { kernel.ext.pick_idle_cpu(this_cpu, &allowed, from, flags) } else { None };
+    let in_node = node.is_some() && flags & SCX_PICK_IDLE_IN_NODE != 0;
+    let cpu = match idle {
+        None if any && in_node => kernel.ext.idle.any_in_node(this_cpu, &allowed, from),
+        None if any => kernel.ext.idle.any(this_cpu, &allowed),
+        idle => idle,
+    };
+    s32(cpu.map_or(EBUSY, i64::from))
+}
+
+fn pick_idle_cpu(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    pick(kernel, machine, args[0], None, args[1], false)
+}
+
+fn pick_idle_cpu_node(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    pick(kernel, machine, args[0], Some(args[1]), args[2], false)
+}
+
+fn pick_any_cpu(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    pick(kernel, machine, args[0], None, args[1], true)
+}
+
+fn pick_any_cpu_node(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    pick(kernel, machine, args[0], Some(args[1]), args[2], true)
+}
+
+// --- Queues ---------------------------------------------------------------------------------------------------------
+
+fn insert(
+    kernel: &mut InKernel<'_>,
+    machine: &mut Machine,
+    p: u64,
+    [dsq, slice, flags]: [u64; 3],
+    vtime: Option<u64>,
+) -> Returned {
+    if p == 0 {
+        kernel.ext.error("called with NULL task");
+        return Ok(0);
+    }
+    let p = task(kernel, "scx_bpf_dsq_insert", p)?;
+    let ops = &mut Running { machine, state: kernel.state };
+    Ok(u64::from(kernel.ext.dsq_insert(ops, p, dsq, slice, vtime, flags)))
+}
+
+fn dsq_insert(kernel: &mut InKernel<'_>, machine: &mut Machine, [p, dsq, slice, flags, _]: [u64; 5]) -> Returned {
+    insert(kernel, machine, p, [dsq, slice, flags], None)
+}
+
+fn dsq_insert_vtime(
+    kernel: &mut InKernel<'_>,
+    machine: &mut Machine,
+    [p, dsq, slice, vtime, flags]: [u64; 5],
+) -> Returned {
+    insert(kernel, machine, p, [dsq, slice, flags], Some(vtime))
+}
+
+/// `struct scx_bpf_dsq_insert_vtime_args`: `dsq_id`, `slice`, `vtime`, `enq_flags`.
+fn dsq_insert_vtime_args(kernel: &mut InKernel<'_>, machine: &mut Machine, [p, args, ..]: [u64; 5]) -> Returned {
+    let memory = machine.memory();
+    let mut values = [0; 4];
+    for (at, value) in (0..).zip(&mut values) {
+        *value = memory.read_u64(args + at * 8)?;
+    }
+    let [dsq, slice, vtime, flags] = values;
+    insert(kernel, machine, p, [dsq, slice, flags], Some(vtime))
+}
+
+fn dsq_move_to_local(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let ops = &mut Running { machine, state: kernel.state };
+    Ok(u64::from(kernel.ext.dsq_move_to_local(ops, args[0], 0)))
+}
+
+fn dsq_move_to_local_flags(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let ops = &mut Running { machine, state: kernel.state };
+    Ok(u64::from(kernel.ext.dsq_move_to_local(ops, args[0], args[1])))
+}
+
+fn create_dsq(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    s32(kernel.ext.create_dsq_on_node(args[0], args[1] as i32))
+}
+
+fn destroy_dsq(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    kernel.ext.destroy_dsq(args[0]);
+    Ok(0)
+}
+
+fn dsq_nr_queued(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    s32(kernel.ext.dsq_nr_queued(args[0]))
+}
+
+fn dsq_peek(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    let first = kernel.ext.dsq_peek(args[0]);
+    Ok(first.and_then(|task| kernel.state.objects.addr(task)).unwrap_or(0))
+}
+
+fn dsq_reenq(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    kernel.ext.dsq_reenq(args[0], args[1]);
+    Ok(0)
+}
+
+fn reenqueue_local(kernel: &mut InKernel<'_>, machine: &mut Machine, _: [u64; 5]) -> Returned {
+    let ops = &mut Running { machine, state: kernel.state };
+    Ok(u64::from(kernel.ext.reenqueue_local(ops)))
+}
+
+fn reenqueue_local_anywhere(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    kernel.ext.dsq_reenq(SCX_DSQ_LOCAL, 0);
+    Ok(0)
+}
+
+fn dispatch_nr_slots(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(u64::from(kernel.ext.dispatch_nr_slots()))
+}
+
+fn dispatch_cancel(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    kernel.ext.dispatch_cancel();
+    Ok(0)
+}
+
+/// `SCX_DSQ_ITER_REV`.
+const SCX_DSQ_ITER_REV: u64 = 1 << 16;
+
+fn iter_scx_dsq_new(kernel: &mut InKernel<'_>, _: &mut Machine, [iter, dsq, flags, ..]: [u64; 5]) -> Returned {
+    if flags & !SCX_DSQ_ITER_REV != 0 {
+        return s32(EINVAL);
+    }
+    match kernel.ext.dsq_iter(dsq, flags & SCX_DSQ_ITER_REV != 0) {
+        Some(new) => {
+            kernel.state.iters.insert(iter, new);
+            Ok(0)
+        }
+        None => s32(ENOENT),
+    }
+}
+
+fn iter_scx_dsq_next(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let Some(iter) = kernel.state.iters.get_mut(&args[0]) else { return Ok(0) };
+    let next = kernel.ext.dsq_iter_next(iter);
+    Ok(next.map_or(0, |task| kernel.state.objects.sync_task(machine.memory_mut(), kernel.ext, task)))
+}
+
+fn iter_scx_dsq_destroy(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    kernel.state.iters.remove(&args[0]);
+    Ok(0)
+}
+
+fn dsq_move_set_slice(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    if let Some(iter) = kernel.state.iters.get_mut(&args[0]) {
+        iter.slice = Some(args[1]);
+    }
+    Ok(0)
+}
+
+fn dsq_move_set_vtime(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    if let Some(iter) = kernel.state.iters.get_mut(&args[0]) {
+        iter.vtime = Some(args[1]);
+    }
+    Ok(0)
+}
+
+fn moves(kernel: &mut InKernel<'_>, machine: &mut Machine, [iter, p, dsq, flags, _]: [u64; 5], priq: bool) -> Returned {
+    let p = task(kernel, "scx_bpf_dsq_move", p)?;
+    let Some(mut of) = kernel.state.iters.get(&iter).copied() else { return Ok(0) };
+    let ops = &mut Running { machine, state: kernel.state };
+    let moved = kernel.ext.dsq_move(ops, &mut of, p, dsq, flags, priq);
+    kernel.state.iters.insert(iter, of);
+    Ok(u64::from(moved))
+}
+
+fn dsq_move(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    moves(kernel, machine, args, false)
+}
+
+fn dsq_move_vtime(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    moves(kernel, machine, args, true)
+}
+
+// --- CPUs and tasks -------------------------------------------------------------------------------------------------
+
+fn kick_cpu(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    if let Some(cpu) = checked_cpu(kernel, args[0]) {
+        kernel.ext.kick_cpu(cpu, args[1]);
+    }
+    Ok(0)
+}
+
+fn cpu_curr(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let Some(cpu) = checked_cpu(kernel, args[0]) else { return Ok(0) };
+    let curr = kernel.state.objects.curr(kernel.ext, cpu);
+    if let Some(task) = kernel.state.objects.task_at(curr) {
+        kernel.state.objects.sync_task(machine.memory_mut(), kernel.ext, task);
+    }
+    Ok(curr)
+}
+
+fn cpu_rq(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let Some(cpu) = checked_cpu(kernel, args[0]) else { return Ok(0) };
+    let curr = kernel.state.objects.curr(kernel.ext, cpu);
+    if let Some(task) = kernel.state.objects.task_at(curr) {
+        kernel.state.objects.sync_task(machine.memory_mut(), kernel.ext, task);
+    }
+    Ok(kernel.state.objects.rq(machine.memory_mut(), kernel.ext, cpu))
+}
+
+fn cpu_node(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    match checked_cpu(kernel, args[0]) {
+        Some(cpu) => Ok(u64::from(kernel.ext.idle.topology().node_of(cpu))),
+        None => s32(-1),
+    }
+}
+
+fn task_cpu(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    // An idle task belongs to its CPU.
+    if let Some(cpu) = kernel.state.objects.cpu_of_idle_task(args[0]) {
+        return Ok(u64::from(cpu));
+    }
+    let p = task(kernel, "scx_bpf_task_cpu", args[0])?;
+    Ok(u64::from(kernel.ext.task(p).cpu))
+}
+
+fn task_running(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    if let Some(cpu) = kernel.state.objects.cpu_of_idle_task(args[0]) {
+        return Ok(u64::from(kernel.state.objects.curr(kernel.ext, cpu) == args[0]));
+    }
+    let p = task(kernel, "scx_bpf_task_running", args[0])?;
+    let cpu = kernel.ext.task(p).cpu;
+    Ok(u64::from(kernel.state.objects.curr(kernel.ext, cpu) == args[0]))
+}
+
+fn task_cgroup(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(kernel.state.objects.root_cgroup)
+}
+
+fn task_from_pid(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let found = (args[0] as u32).checked_sub(1).map(TaskId);
+    let exists = found.filter(|&task| task.0 < kernel.ext.nr_tasks() && kernel.state.objects.addr(task).is_some());
+    Ok(exists.map_or(0, |task| kernel.state.objects.sync_task(machine.memory_mut(), kernel.ext, task)))
+}
+
+fn task_set_slice(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let p = task(kernel, "scx_bpf_task_set_slice", args[0])?;
+    machine.memory_mut().write_u64(kernel.state.objects.slice_at(p), args[1])?;
+    Ok(1)
+}
+
+fn task_set_dsq_vtime(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let p = task(kernel, "scx_bpf_task_set_dsq_vtime", args[0])?;
+    machine.memory_mut().write_u64(kernel.state.objects.dsq_vtime_at(p), args[1])?;
+    Ok(1)
+}
+
+fn online_cpumask(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(kernel.state.objects.online)
+}
+
+fn nr_cpu_ids(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(u64::from(kernel.state.nr_cpus))
+}
+
+fn nr_node_ids(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(u64::from(kernel.ext.idle.topology().nr_nodes()))
+}
+
+/// `scx_bpf_now()`: the time when the run queue's clock was last brought up to date, which is when the operation began.
+fn now(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(UPTIME_NS + kernel.ext.now)
+}
+
+/// Without a frequency governor each CPU has its capacity, and runs at it.
+fn cpuperf_cap(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    checked_cpu(kernel, args[0]);
+    Ok(u64::from(SCX_CPUPERF_ONE))
+}
+
+fn cpuperf_set(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    let perf = args[1] as u32;
+    if perf > SCX_CPUPERF_ONE {
+        kernel.ext.error(format!("Invalid cpuperf target {perf} for CPU {}", args[0] as i32));
+    }
+    checked_cpu(kernel, args[0]);
+    Ok(0)
+}
+
+// --- Ends -----------------------------------------------------------------------------------------------------------
+
+fn error_bstr(kernel: &mut InKernel<'_>, machine: &mut Machine, [fmt, data, len, ..]: [u64; 5]) -> Returned {
+    let message = machine.bprintf(fmt, data, len as u32)?;
+    kernel.ext.end(ExitKind::ErrorBpf, message, 0);
+    Ok(0)
+}
+
+fn exit_bstr(kernel: &mut InKernel<'_>, machine: &mut Machine, [code, fmt, data, len, _]: [u64; 5]) -> Returned {
+    let message = machine.bprintf(fmt, data, len as u32)?;
+    kernel.ext.end(ExitKind::UnregBpf, message, code as i64);
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_functions_are_in_the_order_of_their_names() {
+        assert!(KFUNCS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(find("scx_bpf_kick_cpu").is_some() && find("scx_bpf_kick").is_none());
+    }
+}

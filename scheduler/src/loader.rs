@@ -1,0 +1,241 @@
+//! A scheduler's object, and what its loader sets before and after it is loaded.
+
+use crate::bpf_ops::{BpfOps, State};
+use crate::kernel_objects::{KernelObjects, refused_fields};
+use crate::kfuncs;
+use crate::loaders::loading;
+use std::collections::BTreeMap;
+use std::fmt;
+use wakelab_bpf::btf::Btf;
+use wakelab_bpf::image::{Image, Member, StructOps};
+use wakelab_bpf::machine::{Counts, Limits, Machine};
+use wakelab_bpf::{Kconfig, LinkOptions, Object, VariableError};
+use wakelab_ext::ext::Declared;
+use wakelab_ext::ops::{Host, Op, Ops, Scheduler};
+use wakelab_kernel::ExtRules;
+
+/// What programs take, besides the core's own work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramCosts {
+    /// An instruction, ps: the JIT makes about one of the processor's of each, of which one is done in a cycle and a
+    /// third where data is near.
+    pub insn_ps: u64,
+    /// A helper or a kernel function, besides what it does, ns.
+    pub call: u64,
+    /// Finding an element of a map, ns.
+    pub map: u64,
+    /// An atomic operation or a lock, ns.
+    pub atomic: u64,
+}
+
+impl Default for ProgramCosts {
+    fn default() -> Self {
+        ProgramCosts { insn_ps: 400, call: 2, map: 10, atomic: 6 }
+    }
+}
+
+impl ProgramCosts {
+    /// What has been done takes, ns.
+    pub fn of(&self, counts: &Counts) -> u64 {
+        counts.insns * self.insn_ps / 1000
+            + (counts.helpers + counts.kfuncs + counts.own_kfuncs) * self.call
+            + (counts.map_lookups + counts.map_updates) * self.map
+            + (counts.atomics + counts.locks) * self.atomic
+    }
+}
+
+/// A scheduler in BPF.
+pub struct BpfScheduler {
+    name: String,
+    object: Object,
+    /// Variables that are set before it is loaded, in order.
+    settings: Vec<(String, i128)>,
+    costs: ProgramCosts,
+    identity: String,
+}
+
+impl fmt::Debug for BpfScheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BpfScheduler").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl BpfScheduler {
+    /// The scheduler of a compiled object. `identity` tells it from all others: a hash of the object.
+    ///
+    /// # Errors
+    /// Fails if the object is none.
+    pub fn new(name: &str, object: &[u8], identity: &str) -> Result<Self, String> {
+        let object = Object::parse(object).map_err(|error| error.to_string())?;
+        Ok(BpfScheduler {
+            name: name.to_owned(),
+            object,
+            settings: Vec::new(),
+            costs: ProgramCosts::default(),
+            identity: identity.to_owned(),
+        })
+    }
+
+    /// Sets a variable before it is loaded: `slice_ns`, `cpu_capacity[3]`. Whether the object has it shows when it is
+    /// loaded.
+    pub fn set(&mut self, variable: &str, value: i128) {
+        self.settings.push((variable.to_owned(), value));
+        self.identity.push_str(&format!(",{variable}={value}"));
+    }
+
+    fn link(&self, btf: &Btf, host: &Host<'_>) -> Result<Image, String> {
+        let kernel_has = |name: &str| btf.function(name).is_some();
+        let kconfig = kconfig(host.rules, host.hz);
+        let options = LinkOptions { kfuncs: &kernel_has, ksyms: &|_| false, kconfig, ..LinkOptions::default() };
+        let image = self.object.link(btf, &options).map_err(|error| error.to_string())?;
+        match sched_ext_ops(&image) {
+            Some(_) => Ok(image),
+            None if image.struct_ops.iter().any(|ops| ops.type_name == "sched_ext_ops_cid") => {
+                Err("its struct_ops is a sched_ext_ops_cid, which is not modelled".to_owned())
+            }
+            None => {
+                Err("the object has no struct_ops of the type sched_ext_ops; expected that of a scheduler".to_owned())
+            }
+        }
+    }
+}
+
+fn sched_ext_ops(image: &Image) -> Option<&StructOps> {
+    image.struct_ops.iter().find(|ops| ops.type_name == "sched_ext_ops")
+}
+
+/// The kernel's configuration, as far as programs ask for it.
+fn kconfig(rules: &ExtRules, hz: u64) -> BTreeMap<String, Kconfig> {
+    let values = [
+        ("LINUX_KERNEL_VERSION", Kconfig::Number(u64::from(rules.version_code))),
+        ("CONFIG_HZ", Kconfig::Number(hz)),
+        ("CONFIG_NR_CPUS", Kconfig::Number(8192)),
+        ("CONFIG_PREEMPT_RCU", Kconfig::Yes),
+        ("CONFIG_PREEMPT_RT", Kconfig::No),
+        ("CONFIG_X86_64", Kconfig::Yes),
+        ("CONFIG_NO_HZ_IDLE", Kconfig::Yes),
+    ];
+    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Sets what every loader sets: the constants of the kernel that programs have as variables (`SCX_ENUM_INIT()`), 0 for
+/// those that the kernel lacks.
+fn set_constants(image: &mut Image, btf: &Btf) -> Result<(), String> {
+    let names: Vec<String> = image
+        .maps
+        .iter()
+        .flat_map(|map| &map.variables)
+        .filter(|variable| variable.name.starts_with("__SCX_"))
+        .map(|variable| variable.name.clone())
+        .collect();
+    for name in names {
+        let value = btf.enum_value(None, name.trim_start_matches('_')).unwrap_or(0);
+        image.set_number(&name, i128::from(value)).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// What an instance of `sched_ext_ops` declares, and its programs. Flags that the kernel lacks are left out, as loaders
+/// do (`__COMPAT_ENUM_OR_ZERO()`).
+fn declared(ops: &StructOps, known_flags: u64) -> Result<(Declared, [Option<u32>; Op::ALL.len()]), String> {
+    let mut programs = [None; Op::ALL.len()];
+    let mut declared =
+        Declared { name: String::new(), ops: Default::default(), flags: 0, dispatch_max_batch: 0, timeout_ms: 0 };
+    let mut missing = Vec::new();
+    for (name, member) in &ops.members {
+        match member {
+            Member::Program(program) => match Op::ALL.into_iter().find(|op| op.name() == name) {
+                Some(op) => programs[op as usize] = Some(*program),
+                None if NEVER_CALLED.contains(&name.as_str()) => {}
+                None => missing.push(name.as_str()),
+            },
+            Member::Text(text) if name == "name" => declared.name.clone_from(text),
+            Member::Number(number) => match name.as_str() {
+                "flags" => declared.flags = *number & known_flags,
+                "dispatch_max_batch" => declared.dispatch_max_batch = *number as u32,
+                "timeout_ms" => declared.timeout_ms = *number as u32,
+                _ => {}
+            },
+            Member::Text(_) => {}
+        }
+    }
+    if !missing.is_empty() {
+        return Err(format!("its operations {} are not modelled", missing.join(", ")));
+    }
+    declared.ops = Op::ALL.into_iter().filter(|op| programs[*op as usize].is_some()).collect();
+    Ok((declared, programs))
+}
+
+/// Operations that a simulated kernel has no reason to call: it has one control group, all CPUs stay, cores are shared
+/// with anybody, and nobody asks for a dump.
+const NEVER_CALLED: [&str; 16] = [
+    "cgroup_cancel_move",
+    "cgroup_exit",
+    "cgroup_move",
+    "cgroup_prep_move",
+    "cgroup_set_bandwidth",
+    "cgroup_set_idle",
+    "cgroup_set_weight",
+    "core_sched_before",
+    "cpu_offline",
+    "cpu_online",
+    "dump",
+    "dump_cpu",
+    "dump_task",
+    "sub_attach",
+    "sub_detach",
+    "priv",
+];
+
+impl Scheduler for BpfScheduler {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn load(&self, host: &Host<'_>) -> Result<(Declared, Box<dyn Ops>), String> {
+        let Some(types) = host.rules.types else {
+            return Err(format!(
+                "no types of {} are here, to which its programs could be relocated: Debian builds it without sched_ext",
+                host.kernel
+            ));
+        };
+        let btf = Btf::parse(types.btf()).map_err(|error| error.to_string())?;
+        let mut image = self.link(&btf, host)?;
+        set_constants(&mut image, &btf)?;
+        let known_flags = u64::from(host.rules.ops_flags);
+        let ops = sched_ext_ops(&image).expect("link() has looked for it");
+        let (mut declared, programs) = declared(ops, known_flags)?;
+        let loading = loading(&declared.name, host.topology);
+        if let Some(flags) = loading.flags {
+            declared.flags = flags & known_flags;
+        }
+        for (section, bytes) in &loading.resize {
+            image.resize(section, *bytes).map_err(|error| error.to_string())?;
+        }
+        for (variable, value) in &loading.numbers {
+            match image.set_number(variable, *value) {
+                // Another release of the scheduler.
+                Ok(()) | Err(VariableError::Missing(_)) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        for (variable, value) in &self.settings {
+            image.set_number(variable, *value).map_err(|error| error.to_string())?;
+        }
+        if let Some(refused) = refused_fields(&image, &|_| true) {
+            return Err(refused);
+        }
+        let nr_cpus = host.topology.cpus.len() as u32;
+        let nr_nodes = host.topology.cpus.iter().map(|cpu| cpu.node + 1).max().unwrap_or(1);
+        let has = |name: &str| kfuncs::find(name).is_some();
+        let mut machine =
+            Machine::new(image, &Limits::default(), nr_cpus, &has).map_err(|refused| refused.to_string())?;
+        let objects = KernelObjects::new(&btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
+        let state = State::new(&machine, objects, programs, self.costs, (host.hz, host.seed));
+        Ok((declared, Box::new(BpfOps::new(machine, state, loading))))
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+}

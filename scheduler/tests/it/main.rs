@@ -1,0 +1,5 @@
+//! Schedulers in BPF in simulated time.
+
+mod misbehaves;
+mod simple;
+mod support;

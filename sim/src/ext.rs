@@ -1,0 +1,402 @@
+//! Tasks under a scheduler of sched_ext: where the core of `wakelab-ext` meets CPUs and their time.
+//!
+//! All tasks that are not realtime or deadline tasks are the scheduler's (`scx_switch_all()`). The fair class has none
+//! then, so that neither its averages nor its balancing are simulated.
+//!
+//! An operation runs at one moment, and its time passes afterwards: that of `ops.select_cpu()` before the wakee is on
+//! its way to the chosen CPU, that of `ops.enqueue()` while the run queue's lock is held, that of `ops.dispatch()` with
+//! the switch.
+
+use crate::cpu::{Doing, Irq};
+use crate::engine::Sim;
+use crate::event_queue::TimedEvent;
+use crate::model::Model;
+use crate::system::System;
+use crate::task::State;
+use crate::{Setup, SimError};
+use std::fmt;
+use wakelab_events::sim::{Event, Sink};
+use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
+use wakelab_ext::flags::{SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU};
+use wakelab_ext::idle::IdleTopology;
+use wakelab_ext::ops::{Host, Ops, Scheduler, TaskInfo};
+use wakelab_kernel::{ExtRules, Preset};
+use wakelab_machine::Machine;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
+use wakelab_sched::select::WakeFlags;
+use wakelab_workload::{Call, Op, Workload};
+
+/// ENQUEUE_NOCLOCK, of which schedulers see nothing by name.
+const ENQUEUE_NOCLOCK: u64 = 8;
+
+/// The scheduler of a run.
+pub struct ExtState {
+    /// The core.
+    pub ext: Ext,
+    ops: Box<dyn Ops>,
+}
+
+impl fmt::Debug for ExtState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExtState").field("scheduler", &self.ext.declared().name).finish_non_exhaustive()
+    }
+}
+
+impl ExtState {
+    /// Loads the scheduler of a run, if it has one.
+    pub fn new(setup: &Setup<'_>, model: &Model<'_>) -> Result<Option<Box<Self>>, SimError> {
+        let Some(scheduler) = setup.scheduler else { return Ok(None) };
+        if let Some(what) = not_modelled(model, setup.workload) {
+            return Err(SimError::Workload(format!("{what} under a scheduler of sched_ext is not modelled")));
+        }
+        let topology = &setup.machine.topology;
+        let (rules, declared, ops) = load(setup.machine, setup.kernel, scheduler, setup.seed)?;
+        let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
+        let distance = |a: u32, b: u32| topology.node_distance[a as usize][b as usize];
+        let idle = IdleTopology::new(model.domains, distance);
+        let costs = ExtCosts { op: 20, dsq: 25, remote: 150, mask_words: 64 };
+        let ext = Ext::new(rules, declared, costs, idle, model.masks.clone()).map_err(named)?;
+        Ok(Some(Box::new(ExtState { ext, ops })))
+    }
+}
+
+/// Loads a scheduler: the kernel's rules, what the scheduler declares, and its operations.
+pub fn load(
+    machine: &Machine,
+    kernel: &Preset,
+    scheduler: &dyn Scheduler,
+    seed: u64,
+) -> Result<(ExtRules, Declared, Box<dyn Ops>), SimError> {
+    let Some(rules) = kernel.core.ext else {
+        let with: Vec<&str> = Preset::all().iter().filter(|of| of.core.ext.is_some()).map(|of| of.name).collect();
+        return Err(SimError::Kernel(format!(
+            "{} has no sched_ext that is modelled, under which {} could be loaded; expected one of {}",
+            kernel.name,
+            scheduler.name(),
+            with.join(", ")
+        )));
+    };
+    let hz = u64::from(kernel.hz.value);
+    let host = Host { topology: &machine.topology, rules: &rules, kernel: kernel.name, hz, seed };
+    let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
+    let (declared, ops) = scheduler.load(&host).map_err(named)?;
+    Ok((rules, declared, ops))
+}
+
+/// What of a run is not modelled beside a scheduler of sched_ext.
+fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> {
+    let calls = |of: fn(&Call) -> bool| {
+        let ops = workload.programs.iter().flat_map(|program| &program.ops);
+        ops.into_iter().any(|op| matches!(op, Op::Call(call) if of(call)))
+    };
+    if model.above_fair {
+        return Some("a realtime or deadline task");
+    }
+    if !workload.groups.is_empty() {
+        return Some("a control group");
+    }
+    if model.uclamp.is_some() {
+        return Some("a utilisation clamp");
+    }
+    if calls(|call| matches!(call, Call::Affinity { .. })) {
+        return Some("a task that changes its affinity");
+    }
+    None
+}
+
+impl System<'_> {
+    /// Whether tasks are a scheduler's of sched_ext.
+    #[inline]
+    pub fn scx_enabled(&self) -> bool {
+        self.ext.is_some()
+    }
+
+    /// Whether no wakee may go by the wakelist (`scx_allow_ttwu_queue()`).
+    #[inline]
+    pub fn ext_forbids_wakelist(&self) -> bool {
+        self.ext.as_ref().is_some_and(|state| !state.ext.allow_ttwu_queue())
+    }
+
+    /// Whether an idle CPU has a task of its run queue to run. Under sched_ext those may wait in queues from which
+    /// another CPU takes them: the CPU then waits to be asked.
+    #[inline]
+    pub fn has_queued(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu as usize].nr_running != 0 && self.ext.is_none()
+    }
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// Calls the core, and does what it asks for.
+    fn with_ext<R>(&mut self, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
+        self.with_ext_in(None, f)
+    }
+
+    /// The same on the way to the next task of `picking`, whose own requests to reschedule the pick answers.
+    fn with_ext_in<R>(&mut self, picking: Option<Cpu>, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
+        let mut state = self.sys.ext.take().expect("a scheduler is loaded");
+        let this_cpu = self.sys.this_cpu;
+        state.ext.now = self.sys.now;
+        state.ext.this_cpu = this_cpu;
+        state.ext.current = self.sys.cpus[this_cpu as usize].curr;
+        let result = f(&mut state.ext, &mut *state.ops);
+        let mut requests = state.ext.take_requests();
+        if let Some(cpu) = picking {
+            requests.retain(|request| *request != Request::Resched(cpu));
+        }
+        if state.ext.has_deferred(this_cpu) {
+            state.ext.run_deferred(&mut *state.ops, this_cpu);
+            requests.append(&mut state.ext.take_requests());
+        }
+        if let Some(exit) = state.ext.exit()
+            && self.failed.is_none()
+        {
+            self.failed = Some(SimError::Scheduler(format!("{} has ended: {exit}", state.ext.declared().name)));
+        }
+        self.sys.ext = Some(state);
+        for request in requests {
+            match request {
+                Request::Moved { task, from, to } => {
+                    self.sys.tasks[task.0 as usize].cpu = to;
+                    self.sys.cpus[from as usize].nr_running -= 1;
+                    self.sys.cpus[to as usize].nr_running += 1;
+                    self.update_idle(from);
+                    self.update_idle(to);
+                }
+                Request::ReschedNext(cpu) => self.sys.cpus[cpu as usize].need_resched = true,
+                Request::Resched(cpu) => {
+                    if self.sys.note_resched(cpu, Resched::Now).is_now() {
+                        self.resched(this_cpu, cpu);
+                    }
+                }
+                Request::Timer { at, number } => self.at(at, TimedEvent::ExtTimer(number, this_cpu)),
+            }
+        }
+        result
+    }
+
+    /// What operations have taken since it was last asked, ns at full speed.
+    pub fn ext_spent(&mut self) -> u64 {
+        self.sys.ext.as_mut().map_or(0, |state| state.ext.take_spent())
+    }
+
+    /// Enables the scheduler: `ops.init()`, then the tasks that exist already.
+    pub fn enable_ext(&mut self) {
+        self.with_ext(|ext, ops| ext.init(ops));
+        // The shell that forks the workload is not simulated.
+        let exists = |id: &u32| !matches!(self.sys.tasks[*id as usize].state, State::New | State::Dead);
+        let existing: Vec<u32> = (0..self.sys.tasks.len() as u32).filter(exists).collect();
+        existing.iter().for_each(|&id| self.ext_prepare_task(TaskId(id), false));
+        for id in existing {
+            self.with_ext(|ext, ops| ext.enable_task(ops, TaskId(id), true));
+        }
+        // Loading takes its time before the run begins.
+        self.ext_spent();
+        let interval = self.with_ext(|ext, _| ext.watchdog_interval());
+        self.at(interval, TimedEvent::ExtWatchdog);
+    }
+
+    /// `scx_init_task()`.
+    fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
+        let comm = self.sys.task_name(id);
+        let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
+        let info = TaskInfo {
+            task: id,
+            comm,
+            process: task.process.unwrap_or(id.0 | 1 << 31),
+            parent: task.parent.or(task.forker),
+            kthread: !task.workload,
+            static_prio: (120 + i32::from(entity.nice)) as u32,
+            idle_policy: entity.is_idle(),
+            cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),
+        };
+        let (cpu, mask, weight) = (task.cpu, task.mask, u64::from(entity.load.weight));
+        self.with_ext(|ext, ops| {
+            ops.add_task(&info);
+            ext.name_task(id, &info.comm);
+            ext.prepare_task(ops, id, cpu, mask, weight, fork);
+        });
+    }
+
+    /// `select_task_rq_scx()` for a wake-up.
+    pub fn ext_select(&mut self, cpu: Cpu) {
+        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let mut flags = SCX_WAKE_TTWU;
+        if waking.sync {
+            flags |= SCX_WAKE_SYNC;
+        }
+        let prev_cpu = self.sys.tasks[waking.wakee.0 as usize].cpu;
+        let chosen = self.with_ext(|ext, ops| ext.select_task_rq(ops, waking.wakee, prev_cpu, flags));
+        let dest = self.sys.allowed_or_fallback(waking.wakee, chosen);
+        self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").dest = dest;
+        let cost = self.sys.model.costs.wakeup + self.ext_spent();
+        self.begin(cpu, Doing::ExtSelect, cost);
+    }
+
+    /// `ops.select_cpu()` has returned.
+    pub fn ext_selected(&mut self, cpu: Cpu) {
+        let dest = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way").dest;
+        self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
+    }
+
+    /// What operations have taken while the waker held the lock of `dest`: others wait for it as much longer. Returns
+    /// how long that is, ns.
+    pub fn ext_holds_lock(&mut self, cpu: Cpu, dest: Cpu) -> u64 {
+        let spent = self.ext_spent();
+        let held = self.slowed(cpu, spent);
+        self.sys.cpus[dest as usize].lock_free += held;
+        held
+    }
+
+    /// `sched_fork()` and `wake_up_new_task()`.
+    pub fn ext_fork(&mut self, this_cpu: Cpu, parent: Option<(Cpu, TaskId)>, id: TaskId) {
+        self.sys.this_cpu = this_cpu;
+        // scx_fork() and scx_post_fork()
+        self.ext_prepare_task(id, true);
+        self.with_ext(|ext, ops| ext.enable_task(ops, id, false));
+        let cpu = self.ext_select_fork(this_cpu, id);
+        self.sys.tasks[id.0 as usize].cpu = cpu;
+        let resched = self.ext_activate(cpu, id, false, WakeFlags::FORK);
+        self.emit(|_| Event::Enqueue { cpu, task: id.0 });
+        self.update_idle(cpu);
+        let spent = self.ext_spent();
+        match parent {
+            Some((this_cpu, _)) => {
+                self.sys.cpus[this_cpu as usize].debt += spent;
+                if self.sys.note_resched(cpu, resched).is_now() {
+                    self.resched(this_cpu, cpu);
+                }
+            }
+            // The launcher is not simulated, so that its CPU is kicked like any other.
+            None if self.sys.note_resched(cpu, resched).is_now() => self.kick(cpu),
+            None => {}
+        }
+    }
+
+    /// `select_task_rq_scx()` of a fork.
+    fn ext_select_fork(&mut self, this_cpu: Cpu, id: TaskId) -> Cpu {
+        let task = &self.sys.tasks[id.0 as usize];
+        if task.pinned {
+            return self.sys.model.masks[task.mask as usize].first().expect("a mask has a CPU");
+        }
+        let chosen = self.with_ext(|ext, ops| ext.select_task_rq(ops, id, this_cpu, SCX_WAKE_FORK));
+        self.sys.allowed_or_fallback(id, chosen)
+    }
+
+    /// `set_task_cpu()` of a wakee.
+    pub fn ext_set_task_cpu(&mut self, id: TaskId, cpu: Cpu) {
+        if let Some(state) = &mut self.sys.ext {
+            state.ext.set_task_cpu(id, cpu);
+        }
+    }
+
+    /// `enqueue_task_scx()` and `wakeup_preempt()`: a wake-up or fork puts a task on a run queue, which asks an idle
+    /// CPU to reschedule.
+    pub fn ext_activate(&mut self, cpu: Cpu, id: TaskId, migrated: bool, wake_flags: WakeFlags) -> Resched {
+        let wakes = !wake_flags.contains(WakeFlags::FORK);
+        let selected = wake_flags.contains(crate::try_to_wake_up::WF_RQ_SELECTED);
+        self.sys.es[id].on_rq = true;
+        self.sys.tasks[id.0 as usize].state = State::Runnable;
+        self.sys.cpus[cpu as usize].nr_running += 1;
+        self.with_ext(|ext, ops| {
+            let mut flags = ENQUEUE_NOCLOCK;
+            if wakes {
+                flags |= SCX_ENQ_WAKEUP;
+            } else {
+                flags |= u64::from(ext.rules().enq_initial);
+            }
+            if selected {
+                flags |= u64::from(ext.rules().enq_cpu_selected);
+            }
+            if migrated {
+                flags |= u64::from(ext.rules().enq_migrated);
+            }
+            ext.enqueue_task(ops, cpu, id, flags);
+        });
+        if self.sys.cpus[cpu as usize].curr_idle { Resched::Now } else { Resched::No }
+    }
+
+    /// The previous task of a schedule sleeps or exits (`dequeue_task_scx()`).
+    pub fn ext_dequeue(&mut self, cpu: Cpu, id: TaskId) {
+        let clock = self.sys.clock_task(cpu);
+        let ran = self.with_ext_in(Some(cpu), |ext, ops| {
+            ext.update_curr(ops, cpu, clock);
+            ext.dequeue_task(ops, cpu, id, SCX_DEQ_SLEEP | ENQUEUE_NOCLOCK);
+            ext.task(id).sum_exec_runtime
+        });
+        let e = &mut self.sys.es[id];
+        (e.on_rq, e.sum_exec_runtime) = (false, ran);
+        self.sys.cpus[cpu as usize].nr_running -= 1;
+    }
+
+    /// `pick_task_scx()`.
+    pub fn ext_pick(&mut self, cpu: Cpu) -> Option<TaskId> {
+        let clock = self.sys.clock_task(cpu);
+        let c = &mut self.sys.cpus[cpu as usize];
+        (c.need_resched, c.need_resched_lazy) = (false, false);
+        self.with_ext_in(Some(cpu), |ext, ops| ext.pick_task(ops, cpu, clock))
+    }
+
+    /// `task_tick_scx()`.
+    pub fn ext_tick(&mut self, cpu: Cpu) {
+        let clock = self.sys.clock_task(cpu);
+        self.with_ext(|ext, ops| ext.task_tick(ops, cpu, clock));
+        let spent = self.ext_spent();
+        self.sys.cpus[cpu as usize].debt += spent;
+    }
+
+    /// `yield_task_scx()`.
+    pub fn ext_yield(&mut self, cpu: Cpu, id: TaskId) {
+        // The time up to now is charged afterwards, out of what ops.yield() has left.
+        self.with_ext(|ext, ops| ext.yield_task(ops, cpu, id));
+        self.reschedule(cpu, id);
+    }
+
+    /// `reweight_task_scx()` of the running task.
+    pub fn ext_reweight(&mut self, id: TaskId, policy: Policy, nice: i8) {
+        let e = &mut self.sys.es[id];
+        (e.policy, e.nice, e.load) = (policy, nice, LoadWeight::of(policy, nice));
+        let weight = u64::from(e.load.weight);
+        self.with_ext(|ext, ops| ext.reweight_task(ops, id, weight));
+    }
+
+    /// `sched_ext_dead()`: the last of a task that has exited.
+    pub fn ext_dead(&mut self, id: TaskId) {
+        self.with_ext(|ext, ops| ext.exit_task(ops, id));
+    }
+
+    /// The task begins to exit (PF_EXITING).
+    pub fn ext_exiting(&mut self, id: TaskId) {
+        if let Some(state) = &mut self.sys.ext {
+            state.ext.exiting(id);
+        }
+    }
+
+    /// A timer of the scheduler expires on its CPU.
+    pub fn ext_timer_expires(&mut self, number: u32, cpu: Cpu) {
+        self.interrupt(cpu, Irq::ExtTimer(number));
+    }
+
+    /// The CPU runs the timer's function.
+    pub fn ext_timer(&mut self, cpu: Cpu, number: u32) {
+        self.with_ext(|ext, ops| ops.timer(ext, number));
+        let spent = self.ext_spent();
+        self.sys.cpus[cpu as usize].debt += spent;
+    }
+
+    /// `scx_watchdog_workfn()`.
+    pub fn ext_watchdog(&mut self) {
+        let interval = self.with_ext(|ext, _| {
+            ext.check_for_timeouts();
+            ext.watchdog_interval()
+        });
+        self.at(self.sys.now + interval, TimedEvent::ExtWatchdog);
+    }
+
+    /// `__schedule()` takes off the previous task, if it sleeps or exits.
+    pub fn ext_put_prev(&mut self, cpu: Cpu, id: TaskId, prev: Prev) {
+        if prev != Prev::Runs {
+            self.ext_dequeue(cpu, id);
+        }
+    }
+}

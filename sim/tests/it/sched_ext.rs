@@ -1,0 +1,396 @@
+//! Tasks under schedulers of sched_ext. The schedulers here are written in Rust, after those of the kernel's
+//! `tools/sched_ext`; schedulers in BPF have tests of their own.
+
+use crate::support::{MS, back, call, ns, workload};
+use std::sync::atomic::AtomicBool;
+use wakelab_events::sim::{Event, Sink};
+use wakelab_ext::ext::{Declared, Ext};
+use wakelab_ext::flags::{
+    SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_KICK_IDLE, SCX_KICK_PREEMPT, SCX_OPS_ENQ_LAST,
+};
+use wakelab_ext::flags::{SCX_SLICE_DFL, SCX_SLICE_INF};
+use wakelab_ext::ops::{Call, Host, Op as Member, Ops, Scheduler, TaskFields};
+use wakelab_kernel::Preset;
+use wakelab_sched::runqueue::TaskId;
+use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
+use wakelab_workload::synthetic::ping_pong;
+use wakelab_workload::{Call as Syscall, Op, Workload};
+
+/// What a scheduler does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// `scx_simple`: one queue by `dsq_vtime`, and idle CPUs at once.
+    Simple,
+    /// `scx_simple -f`: one queue in the order of insertion.
+    Fifo,
+    /// No operations: all tasks go through the global queue.
+    Minimal,
+    /// As `Fifo`, and the queue is of a CPU that is told: what is queued there runs only if `ops.enqueue()` kicks it.
+    /// The field says how.
+    PerCpu(Option<u64>),
+    /// Tasks go to a queue from which nobody takes them.
+    Forgets,
+    /// Dispatches a task to the local queue of a CPU that it may not use.
+    WrongCpu,
+    /// Dispatches the task twice.
+    Twice,
+    /// `select_cpu` returns a CPU that the machine does not have.
+    NoSuchCpu,
+    /// Slices without an end, which a scheduler ends by kicks: `scx_central`, without its timer.
+    Infinite,
+    /// Takes the last runnable task of a CPU with SCX_ENQ_LAST, and sends it back.
+    Last,
+}
+
+/// Where `Forgets` queues, and the first of the queues of `PerCpu`.
+const OTHER: u64 = 0x100;
+
+#[derive(Debug)]
+struct Test(Kind);
+
+impl Scheduler for Test {
+    fn name(&self) -> &str {
+        "test"
+    }
+
+    fn load(&self, host: &Host<'_>) -> Result<(Declared, Box<dyn Ops>), String> {
+        use Member::{Dispatch, Enable, Enqueue, Init, Running, SelectCpu, Stopping};
+        let (ops, flags) = match self.0 {
+            Kind::Minimal => (vec![], 0),
+            Kind::Last => (vec![Enqueue, Dispatch, Init], SCX_OPS_ENQ_LAST),
+            Kind::PerCpu(_) | Kind::Forgets => (vec![SelectCpu, Enqueue, Dispatch, Init], 0),
+            _ => (vec![SelectCpu, Enqueue, Dispatch, Running, Stopping, Enable, Init], 0),
+        };
+        let declared = Declared {
+            name: "test".to_owned(),
+            ops: ops.into_iter().collect(),
+            flags,
+            dispatch_max_batch: 0,
+            timeout_ms: 2000,
+        };
+        let nr_cpus = host.topology.cpus.len();
+        Ok((declared, Box::new(State { kind: self.0, nr_cpus, slices: vec![], vtimes: vec![], vtime_now: 0 })))
+    }
+
+    fn identity(&self) -> &str {
+        "test"
+    }
+}
+
+struct State {
+    kind: Kind,
+    nr_cpus: usize,
+    slices: Vec<u64>,
+    vtimes: Vec<u64>,
+    vtime_now: u64,
+}
+
+fn set(values: &mut Vec<u64>, p: TaskId, value: u64) {
+    let at = p.0 as usize;
+    if values.len() <= at {
+        values.resize(at + 1, 0);
+    }
+    values[at] = value;
+}
+
+impl TaskFields for State {
+    fn slice(&self, p: TaskId) -> u64 {
+        self.slices[p.0 as usize]
+    }
+
+    fn set_slice(&mut self, p: TaskId, slice: u64) {
+        set(&mut self.slices, p, slice);
+    }
+
+    fn dsq_vtime(&self, p: TaskId) -> u64 {
+        self.vtimes[p.0 as usize]
+    }
+
+    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
+        set(&mut self.vtimes, p, vtime);
+    }
+}
+
+fn before(a: u64, b: u64) -> bool {
+    (a.wrapping_sub(b) as i64) < 0
+}
+
+impl Ops for State {
+    fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
+        let slice = if self.kind == Kind::Infinite { SCX_SLICE_INF } else { SCX_SLICE_DFL };
+        match call {
+            Call::Init => {
+                ext.create_dsq(0);
+                (0..=self.nr_cpus as u64).for_each(|cpu| {
+                    ext.create_dsq(OTHER + cpu);
+                });
+            }
+            Call::SelectCpu { .. } if self.kind == Kind::NoSuchCpu => return self.nr_cpus as i64,
+            Call::SelectCpu { prev_cpu, .. } if matches!(self.kind, Kind::PerCpu(_) | Kind::Forgets) => {
+                return i64::from(prev_cpu);
+            }
+            Call::SelectCpu { p, prev_cpu, wake_flags } => {
+                return match ext.select_cpu_from_kfunc(p, prev_cpu as i32, wake_flags, None, 0) {
+                    Ok(cpu) => {
+                        ext.dsq_insert(self, p, SCX_DSQ_LOCAL, slice, None, 0);
+                        i64::from(cpu)
+                    }
+                    Err(_) => i64::from(prev_cpu),
+                };
+            }
+            Call::Enqueue { p, enq_flags } => match self.kind {
+                Kind::Simple => {
+                    let least = self.vtime_now.wrapping_sub(SCX_SLICE_DFL);
+                    let vtime = if before(self.dsq_vtime(p), least) { least } else { self.dsq_vtime(p) };
+                    ext.dsq_insert(self, p, 0, slice, Some(vtime), enq_flags);
+                }
+                Kind::PerCpu(kick) => {
+                    let cpu = 1 % self.nr_cpus as u32;
+                    let cpu = if ext.cpus_ptr(p).weight() == 1 { ext.cpus_ptr(p).first().unwrap() } else { cpu };
+                    ext.dsq_insert(self, p, OTHER + u64::from(cpu), slice, None, enq_flags);
+                    if let Some(kick) = kick {
+                        ext.kick_cpu(cpu, kick);
+                    }
+                }
+                Kind::Forgets if ext.cpus_ptr(p).weight() > 1 => {
+                    ext.dsq_insert(self, p, OTHER, slice, None, enq_flags);
+                }
+                Kind::WrongCpu => {
+                    let wrong = (0..self.nr_cpus as u32).find(|&cpu| !ext.cpus_ptr(p).test(cpu)).unwrap_or(0);
+                    ext.dsq_insert(self, p, SCX_DSQ_LOCAL_ON | u64::from(wrong), slice, None, enq_flags);
+                }
+                Kind::Twice => {
+                    ext.dsq_insert(self, p, 0, slice, None, enq_flags);
+                    ext.dsq_insert(self, p, 0, slice, None, enq_flags);
+                }
+                Kind::Last if enq_flags & SCX_ENQ_LAST != 0 => {
+                    ext.dsq_insert(self, p, SCX_DSQ_LOCAL, slice, None, enq_flags);
+                }
+                _ => {
+                    ext.dsq_insert(self, p, 0, slice, None, enq_flags);
+                }
+            },
+            Call::Dispatch { cpu, .. } => {
+                let dsq = if matches!(self.kind, Kind::PerCpu(_)) { OTHER + u64::from(cpu) } else { 0 };
+                ext.dsq_move_to_local(self, dsq, 0);
+            }
+            Call::Running { p } if before(self.vtime_now, self.dsq_vtime(p)) => self.vtime_now = self.dsq_vtime(p),
+            Call::Stopping { p, .. } if self.kind == Kind::Simple => {
+                let used = SCX_SLICE_DFL - self.slice(p);
+                let vtime = self.dsq_vtime(p) + used * 100 / u64::from(ext.task(p).weight);
+                self.set_dsq_vtime(p, vtime);
+            }
+            Call::Enable { p } => self.set_dsq_vtime(p, self.vtime_now),
+            _ => {}
+        }
+        0
+    }
+}
+
+/// What is heard of a run: work done by each task in the order of forks, switches, and which CPUs ran what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Heard {
+    done: std::collections::BTreeMap<u32, u32>,
+    /// By CPU, when each task began to run, ns.
+    ran: Vec<(u64, u32, Option<u32>)>,
+}
+
+impl Sink for Heard {
+    const ON: bool = true;
+
+    fn event(&mut self, time: u64, event: &Event) {
+        match *event {
+            Event::Done { task, .. } => *self.done.entry(task).or_default() += 1,
+            Event::Switch { cpu, next, .. } => self.ran.push((time, cpu, next)),
+            _ => {}
+        }
+    }
+}
+
+fn simulate(
+    kind: Kind,
+    machine: &str,
+    kernel: &str,
+    load: &Workload,
+    until: u64,
+) -> (Result<Outcome, SimError>, Heard) {
+    let machine = wakelab_machine::get(machine).expect("a machine");
+    let kernel = Preset::get(kernel).expect("a preset");
+    let scheduler = Test(kind);
+    let setup = Setup {
+        machine: &machine,
+        kernel,
+        features: kernel.features,
+        workload: load,
+        seed: 1,
+        until,
+        // A kworker's wake-up would have a CPU look at what is queued for it.
+        mechanisms: Mechanisms { noise: kind != Kind::PerCpu(None), ..Mechanisms::default() },
+        observer_cost: 0,
+        pm: None,
+        scheduler: Some(&scheduler),
+    };
+    let mut heard = Heard::default();
+    let outcome = run(&setup, &mut heard, &AtomicBool::new(false));
+    (outcome, heard)
+}
+
+/// Tasks that compute for ever, a millisecond after the other, with these nice values.
+fn spinners(nices: &[i8]) -> Workload {
+    let program = vec![Op::Run(ns(MS)), Op::Done, back(0, 0)];
+    let mut load = workload(vec![program; nices.len()], &[], None);
+    load.tasks.iter_mut().zip(nices).for_each(|(task, &nice)| task.nice = nice);
+    load
+}
+
+/// Four cores with two CPUs each.
+const MACHINE: &str = "intel-kaby-lake-4c8t";
+
+#[test]
+fn every_kernel_with_sched_ext_runs_schedulers_and_no_other() {
+    for kernel in Preset::all() {
+        let (outcome, heard) = simulate(Kind::Simple, MACHINE, kernel.name, &ping_pong(3), 20 * MS);
+        match kernel.core.ext {
+            Some(_) => {
+                outcome.unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+                assert!(heard.done.values().all(|&done| done > 100), "{heard:?}");
+            }
+            None => {
+                let error = outcome.unwrap_err().to_string();
+                assert!(error.contains("has no sched_ext") && error.contains("v6.12"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn idle_cpus_take_wakees_at_once_under_each_scheduler() {
+    // More CPUs than tasks: nobody waits, and pairs answer as fast as under the fair class, within what the operations
+    // take.
+    for kind in [Kind::Simple, Kind::Fifo, Kind::Minimal, Kind::Infinite] {
+        let (outcome, heard) = simulate(kind, MACHINE, "v7.2", &ping_pong(2), 50 * MS);
+        outcome.unwrap();
+        assert!(heard.done.values().all(|&done| done > 1000), "{kind:?}: {:?}", heard.done);
+    }
+}
+
+#[test]
+fn cpu_time_follows_weights_by_vtime_and_is_equal_in_a_fifo() {
+    // Six tasks for each CPU of a machine with one CPU... of nice 0 and 5, whose weights are 1024 and 335.
+    let load = spinners(&[0, 0, 0, 5, 5, 5]);
+    let share = |kind| {
+        let (outcome, heard) = simulate(kind, "test-1c", "v7.2", &load, 6_000 * MS);
+        outcome.unwrap();
+        let done: Vec<u32> = heard.done.into_values().collect();
+        let [heavy, light] = [&done[..3], &done[3..]].map(|done| done.iter().sum::<u32>());
+        f64::from(heavy) / f64::from(light)
+    };
+    let by_vtime = share(Kind::Simple);
+    // scx weights are of 1 to 10000 with 100 for nice 0: 33 for nice 5.
+    assert!((by_vtime / (100.0 / 33.0) - 1.0).abs() < 0.05, "{by_vtime}");
+    let fifo = share(Kind::Fifo);
+    assert!((fifo - 1.0).abs() < 0.05, "{fifo}");
+}
+
+#[test]
+fn slices_end_at_ticks() {
+    let (outcome, heard) = simulate(Kind::Fifo, "test-1c", "v7.2", &spinners(&[0, 0]), 400 * MS);
+    outcome.unwrap();
+    // Of the two tasks, not of kworkers.
+    let spins = |task: &&(u64, u32, Option<u32>)| task.2.is_some_and(|task| heard.done.contains_key(&task));
+    let begun: Vec<u64> = heard.ran.iter().filter(spins).map(|ran| ran.0).collect();
+    let slices: Vec<u64> = begun.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // 20 ms, up to the next tick of 4 ms after that; kworkers come between.
+    assert!(slices.len() >= 12, "{slices:?}");
+    assert!(slices.iter().filter(|&&ns| (20 * MS..25 * MS).contains(&ns)).count() * 3 > slices.len() * 2, "{slices:?}");
+}
+
+#[test]
+fn a_queue_that_nobody_reads_is_a_stall_with_the_tasks_name() {
+    for kind in [Kind::Forgets, Kind::PerCpu(None)] {
+        // Longer than the timeout of 2 s.
+        let (outcome, _) = simulate(kind, MACHINE, "v7.2", &ping_pong(2), 10_000 * MS);
+        let error = outcome.expect_err("a stall").to_string();
+        assert!(error.contains("runnable task stall"), "{kind:?}: {error}");
+        assert!(error.contains("failed to run for 3.00"), "{kind:?}: {error}");
+    }
+}
+
+#[test]
+fn a_kick_runs_what_is_queued_for_an_idle_cpu() {
+    for kick in [0, SCX_KICK_IDLE, SCX_KICK_PREEMPT] {
+        let (outcome, heard) = simulate(Kind::PerCpu(Some(kick)), MACHINE, "v7.2", &ping_pong(2), 100 * MS);
+        outcome.unwrap();
+        assert!(heard.done.values().all(|&done| done > 100), "{kick}: {:?}", heard.done);
+    }
+}
+
+#[test]
+fn errors_of_schedulers_are_the_kernels() {
+    let mut pinned = spinners(&[0; 40]);
+    pinned.tasks.iter_mut().for_each(|task| task.affinity = Some(vec![2, 3]));
+    let cases = [
+        (Kind::WrongCpu, "SCX_DSQ_LOCAL[_ON] target CPU 0 not allowed"),
+        (Kind::Twice, "already direct-dispatched"),
+        (Kind::NoSuchCpu, "invalid CPU 8 from ops.select_cpu()"),
+    ];
+    for (kind, message) in cases {
+        let load = if kind == Kind::WrongCpu { pinned.clone() } else { spinners(&[0; 40]) };
+        let error = simulate(kind, MACHINE, "v7.2", &load, 500 * MS).0.unwrap_err().to_string();
+        assert!(error.contains("runtime error at ") && error.contains(message), "{kind:?}: {error}");
+    }
+}
+
+#[test]
+fn no_cpu_idles_while_a_shared_queue_has_tasks_for_it() {
+    // 12 tasks that compute on 8 CPUs.
+    for kind in [Kind::Simple, Kind::Fifo, Kind::Minimal, Kind::Last] {
+        let (outcome, _) = simulate(kind, MACHINE, "v7.2", &spinners(&[0; 12]), 200 * MS);
+        let idle: u64 = outcome.unwrap().cpus.iter().map(|cpu| cpu.idle).sum();
+        assert!(idle < 8 * 200 * MS / 100, "{kind:?}: {idle} ns");
+    }
+}
+
+#[test]
+fn affinities_hold_in_shared_queues() {
+    let mut load = spinners(&[0; 12]);
+    (0..).zip(&mut load.tasks).for_each(|(n, task): (u32, _)| task.affinity = Some(vec![n % 4, 4 + n % 4]));
+    for kind in [Kind::Simple, Kind::Minimal] {
+        let (outcome, heard) = simulate(kind, MACHINE, "v7.2", &load, 300 * MS);
+        outcome.unwrap();
+        let first = *heard.done.keys().next().expect("a task made progress");
+        for &(_, cpu, task) in &heard.ran {
+            if let Some(n) = task.and_then(|task| task.checked_sub(first)).filter(|&n| n < 12) {
+                assert_eq!(cpu % 4, n % 4, "{kind:?}: task {n} ran on CPU {cpu}");
+            }
+        }
+        assert!(heard.done.len() == 12 && heard.done.values().all(|&done| done > 20), "{:?}", heard.done);
+    }
+}
+
+#[test]
+fn yielding_gives_the_cpu_to_the_next_in_line() {
+    let program = vec![Op::Run(ns(MS)), Op::Done, call(Syscall::Yield), back(0, 0)];
+    let load = workload(vec![program; 3], &[], None);
+    let (outcome, heard) = simulate(Kind::Fifo, "test-1c", "v7.2", &load, 300 * MS);
+    outcome.unwrap();
+    let (least, most) = (heard.done.values().min().unwrap(), heard.done.values().max().unwrap());
+    assert!(*least > 80 && most - least <= 2, "{:?}", heard.done);
+}
+
+#[test]
+fn the_same_run_is_the_same_each_time() {
+    for kind in [Kind::Simple, Kind::Minimal, Kind::PerCpu(Some(SCX_KICK_IDLE))] {
+        let runs = [(); 2].map(|()| simulate(kind, MACHINE, "v7.2", &ping_pong(20), 50 * MS));
+        assert!(runs[0].0.is_ok() && !runs[0].1.ran.is_empty());
+        assert_eq!(runs[0], runs[1], "{kind:?}");
+    }
+}
+
+#[test]
+fn what_is_not_modelled_is_refused_by_name() {
+    let program = vec![call(Syscall::Affinity { cpus: None }), Op::Run(ns(MS)), back(0, 0)];
+    let load = workload(vec![program], &[], None);
+    let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, MS).0.unwrap_err().to_string();
+    assert!(error.contains("a task that changes its affinity under a scheduler of sched_ext"), "{error}");
+}
