@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A scheduler is not rewritten: what runs is what its author's loader would load. Its programs see a kernel whose
-//! structs lie as the kernel's BTF says, of which the fields in [`kernel_objects`] have values. A program that reads
+//! structs lie as the kernel's BTF says, of which the fields in [`FIELDS`] have values. A program that reads
 //! another field, or calls a kernel function that is not here, is refused by name when it is loaded.
 
 mod bpf_ops;
