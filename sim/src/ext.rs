@@ -176,6 +176,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// What operations have taken since it was last asked, ns at full speed.
+    #[inline]
     pub fn ext_spent(&mut self) -> u64 {
         self.sys.ext.as_mut().map_or(0, |state| state.ext.take_spent())
     }
@@ -241,7 +242,11 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// What operations have taken while the waker held the lock of `dest`: others wait for it as much longer. Returns
     /// how long that is, ns.
+    #[inline]
     pub fn ext_holds_lock(&mut self, cpu: Cpu, dest: Cpu) -> u64 {
+        if !self.sys.scx_enabled() {
+            return 0;
+        }
         let spent = self.ext_spent();
         let held = self.slowed(cpu, spent);
         self.sys.cpus[dest as usize].lock_free += held;
