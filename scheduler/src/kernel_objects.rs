@@ -86,6 +86,21 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ("scx_bpf_select_cpu_and_args", &["flags", "prev_cpu", "wake_flags"]),
 ];
 
+/// The fields that change from operation to operation, in the order in which `sync_task()` has their values.
+const CHANGES: [&str; 11] = [
+    "flags",
+    "scx.flags",
+    "scx.weight",
+    "scx.selected_cpu",
+    "scx.ddsp_dsq_id",
+    "scx.ddsp_enq_flags",
+    "se.sum_exec_runtime",
+    "utime",
+    "on_cpu",
+    "recent_used_cpu",
+    "wake_cpu",
+];
+
 /// Types of which programs have their own, and read what they have written themselves.
 const OWN_TYPES: [&str; 4] = ["scx_cmask", "atomic_t", "bpf_perf_event_value", "class_rcu_t"];
 
@@ -174,6 +189,8 @@ struct Task {
 pub struct KernelObjects {
     task: Layout,
     rq: Layout,
+    /// Where [`CHANGES`] are.
+    changes: [Option<Field>; CHANGES.len()],
     /// `scx.slice` and `scx.dsq_vtime`, which every operation reads.
     slice: u32,
     dsq_vtime: u32,
@@ -230,6 +247,7 @@ impl KernelObjects {
             .map(|node| ["idle cpumask", "idle smtmask"].map(|name| mask(memory, &format!("{name} of node {node}"))))
             .collect();
         let mut objects = KernelObjects {
+            changes: CHANGES.map(|path| task.get(path)),
             slice,
             dsq_vtime,
             tasks: Vec::new(),
@@ -418,20 +436,24 @@ impl KernelObjects {
         let flags = of.flags | if entity.exiting { PF_EXITING } else { 0 };
         let runs = ext.rqs[entity.cpu as usize].curr == Curr::Ext(task);
         let values = [
-            ("flags", u64::from(flags)),
-            ("scx.flags", u64::from(scx_flags)),
-            ("scx.weight", u64::from(entity.weight)),
-            ("scx.selected_cpu", u64::from(entity.selected_cpu)),
-            ("scx.ddsp_dsq_id", entity.ddsp_dsq_id),
-            ("scx.ddsp_enq_flags", entity.ddsp_enq_flags),
-            ("se.sum_exec_runtime", entity.sum_exec_runtime),
-            ("utime", entity.sum_exec_runtime),
-            ("on_cpu", u64::from(runs)),
-            ("recent_used_cpu", u64::from(entity.cpu)),
-            ("wake_cpu", u64::from(entity.cpu)),
+            u64::from(flags),
+            u64::from(scx_flags),
+            u64::from(entity.weight),
+            u64::from(entity.selected_cpu),
+            entity.ddsp_dsq_id,
+            entity.ddsp_enq_flags,
+            entity.sum_exec_runtime,
+            entity.sum_exec_runtime,
+            u64::from(runs),
+            u64::from(entity.cpu),
+            u64::from(entity.cpu),
         ];
-        for (path, value) in values {
-            put(memory, addr, self.task.get(path), value);
+        if let Ok(bytes) = memory.bytes_mut(addr, u64::from(self.task.size)) {
+            for (field, value) in self.changes.iter().zip(values) {
+                let Some(Field { offset, size }) = *field else { continue };
+                let (offset, size) = (offset as usize, (size as usize).min(8));
+                bytes[offset..offset + size].copy_from_slice(&value.to_le_bytes()[..size]);
+            }
         }
         if of.mask != entity.mask {
             let mask = self.mask(memory, ext, task);
