@@ -1,8 +1,8 @@
 //! `struct scx_dispatch_q`: tasks that wait for a CPU, in the order of their insertion or of their `dsq_vtime`.
 //!
 //! The kernel links tasks in a list, and those of a queue by `dsq_vtime` in a red-black tree, too. Here a task's place
-//! is a [`Key`], and the queue is in the order of keys. An iterator's cursor is a key as well, so that it stays where it
-//! is when tasks around it come and go.
+//! is a [`Key`], and the queue is in the order of keys. An iterator's cursor is a key as well, so that it stays where
+//! it is when tasks around it come and go.
 
 use std::collections::{BTreeMap, VecDeque};
 use wakelab_sched::runqueue::TaskId;

@@ -34,8 +34,8 @@ rules! {
         pub enable_slice: u32,
         /// The flags that a scheduler may set (`SCX_OPS_ALL_FLAGS`). Loaders leave out those that a kernel lacks.
         pub ops_flags: u32,
-        /// The types that programs see (BTF), of which kernel they are. `None` where no kernel's are here: Debian builds
-        /// its 6.12 without sched_ext.
+        /// The types that programs see (BTF), of which kernel they are. `None` where no kernel's are here: Debian
+        /// builds its 6.12 without sched_ext.
         pub types: Option<ExtTypes>,
         /// LINUX_VERSION_CODE.
         pub version_code: u32,
