@@ -11,7 +11,7 @@ use crate::dispatch_q::{DispatchQ, Key, Mixed};
 use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
 use crate::flags::*;
 use crate::idle::{Asks, Idle, IdleError, IdleTopology};
-use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops};
+use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, pid};
 use std::collections::BTreeMap;
 use wakelab_kernel::{ExtRules, ExtSelectCpu};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -32,7 +32,7 @@ pub struct Declared {
     pub timeout_ms: u32,
 }
 
-/// What operations and the core's own work take, beside the instructions of programs; ns but for the first.
+/// What operations and the core's own work take beside the instructions of programs, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtCosts {
     /// The way into a program and back: the trampoline, and `scx_call_op`'s bookkeeping.
@@ -43,6 +43,13 @@ pub struct ExtCosts {
     pub remote: u64,
     /// Reading 64 words of a mask for an idle CPU.
     pub mask_words: u64,
+}
+
+impl Default for ExtCosts {
+    /// Assumed: no real scheduler was measured.
+    fn default() -> Self {
+        ExtCosts { op: 20, dsq: 25, remote: 150, mask_words: 64 }
+    }
 }
 
 /// What the caller is to do.
@@ -149,6 +156,8 @@ const KF_DISPATCH: u32 = 1 << 1;
 const KF_ENQUEUE: u32 = 1 << 2;
 const KF_SELECT_CPU: u32 = 1 << 3;
 const KF_REST: u32 = 1 << 4;
+
+const EINVAL: i64 = -22;
 
 /// sched_ext of all CPUs, under one scheduler.
 #[derive(Clone, Debug)]
@@ -291,11 +300,6 @@ impl Ext {
         &mut self.tasks[p.0 as usize]
     }
 
-    /// How many tasks there are or have been.
-    pub fn nr_tasks(&self) -> u32 {
-        self.tasks.len() as u32
-    }
-
     /// `p->cpus_ptr`.
     #[inline]
     pub fn cpus_ptr(&self, p: TaskId) -> &CpuMask {
@@ -338,7 +342,7 @@ impl Ext {
 
     /// Calls an operation, if the scheduler has it and has not ended.
     fn call<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, call: Call) -> i64 {
-        if !self.declared.ops.has(call.op()) || (self.exit.is_some() && call != Call::Exit) {
+        if !self.declared.ops.has(call.op()) || self.exit.is_some() {
             return 0;
         }
         let outer = (std::mem::replace(&mut self.locked_rq, rq), self.running.replace(call));
@@ -368,22 +372,17 @@ impl Ext {
         if may & groups != 0 {
             return true;
         }
-        self.error(match self.has_old_texts() {
+        self.error(match self.rules.old_messages {
             true => format!("kfunc with mask {groups:#x} called from an operation only allowing {may:#x}"),
             false => format!("calling kernel function {function} is not allowed"),
         });
         false
     }
 
-    /// Whether messages are those of 6.12.
-    fn has_old_texts(&self) -> bool {
-        self.rules.version_code < 0x06_0d_00
-    }
-
     /// `current->scx.kf_mask`, and `scx_kf_allow_flags[]`: 0 where nothing is locked.
     fn kf_mask(&self) -> u32 {
         match self.running {
-            None | Some(Call::Init | Call::CgroupInit | Call::InitTask { .. } | Call::Exit) => 0,
+            None | Some(Call::Init | Call::CgroupInit | Call::InitTask { .. }) => 0,
             Some(Call::SelectCpu { .. }) => KF_ENQUEUE | KF_SELECT_CPU,
             Some(Call::Enqueue { .. }) => match self.rules.select_cpu {
                 ExtSelectCpu::Anywhere => KF_ENQUEUE,
@@ -404,10 +403,10 @@ impl Ext {
         comm.clone_into(&mut self.comms[at]);
     }
 
-    /// A task as the kernel's messages name it: `comm[pid]`. Processes are numbered from 1 on.
+    /// A task as the kernel's messages name it: `comm[pid]`.
     pub fn named(&self, p: TaskId) -> String {
         let comm = self.comms.get(p.0 as usize).filter(|comm| !comm.is_empty());
-        format!("{}[{}]", comm.map_or("task", |comm| comm), u64::from(p.0) + 1)
+        format!("{}[{}]", comm.map_or("task", |comm| comm), pid(p))
     }
 
     fn resched_curr(&mut self, cpu: Cpu) {
@@ -530,6 +529,7 @@ impl Ext {
                 ops.set_slice(p, 0);
             }
             self.call(ops, Some(cpu), Call::ExitTask { p });
+            ops.remove_task(self, p);
         }
     }
 
@@ -603,16 +603,21 @@ impl Ext {
             local_nr: self.rqs[self.this_cpu as usize].local_dsq.nr(),
         };
         let cpu = self.idle.select_cpu_dfl(&asks, prev_cpu, wake_flags, within, flags);
-        self.spent += (self.idle.words - words) * self.costs.mask_words / 64;
+        self.spend_on_words_since(words);
         cpu
     }
 
-    /// `scx_pick_idle_cpu()`.
-    pub fn pick_idle_cpu(&mut self, this_cpu: Cpu, allowed: &CpuMask, node: usize, flags: u64) -> Option<Cpu> {
+    /// `scx_pick_idle_cpu()`, for this CPU.
+    pub fn pick_idle_cpu(&mut self, allowed: &CpuMask, node: usize, flags: u64) -> Option<Cpu> {
         let words = self.idle.words;
-        let cpu = self.idle.pick(this_cpu, allowed, node, flags);
-        self.spent += (self.idle.words - words) * self.costs.mask_words / 64;
+        let cpu = self.idle.pick(self.this_cpu, allowed, node, flags);
+        self.spend_on_words_since(words);
         cpu
+    }
+
+    /// Takes the time of the words of masks that were read since `Idle::words` was `before`.
+    fn spend_on_words_since(&mut self, before: u64) {
+        self.spent += (self.idle.words - before) * self.costs.mask_words / 64;
     }
 
     /// `select_cpu_from_kfunc()`: `scx_bpf_select_cpu_dfl()` and `scx_bpf_select_cpu_and()`.
@@ -811,7 +816,7 @@ impl Ext {
             if self.user.contains_key(&dsq_id) {
                 return Dsq::User(dsq_id);
             }
-            let of = if self.has_old_texts() { format!(" for {}", self.named(p)) } else { String::new() };
+            let of = if self.rules.old_messages { format!(" for {}", self.named(p)) } else { String::new() };
             self.error(format!("non-existent DSQ {dsq_id:#x}{of}"));
         }
         self.global_of(self.task(p).cpu)
@@ -970,8 +975,8 @@ impl Ext {
         }
     }
 
-    /// `dequeue_task_scx()`: the task sleeps, or something about it is changed. `current` says that it is the running
-    /// one, which was charged up to now.
+    /// `dequeue_task_scx()`: the task sleeps, or something about it is changed. A running task was charged up to now
+    /// ([`update_curr`](Self::update_curr)).
     pub fn dequeue_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, deq_flags: u64) {
         let mut deq_flags = deq_flags;
         if deq_flags & SCX_DEQ_SLEEP == 0 && self.rules.dequeue_on_custody {
@@ -991,7 +996,8 @@ impl Ext {
         self.clear_direct_dispatch(p);
     }
 
-    /// `yield_task_scx()` of the running task, which was charged up to now.
+    /// `yield_task_scx()` of the running task. Its time up to now is charged afterwards, to what `ops.yield()` leaves
+    /// of its slice.
     pub fn yield_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) {
         if self.declared.ops.has(Op::Yield) {
             self.call(ops, Some(cpu), Call::Yield { from: p, to: None });
@@ -1110,10 +1116,14 @@ impl Ext {
         }
     }
 
+    /// `SCX_OPS_HAS_CPU_PREEMPT`: the scheduler hears of classes above that take a CPU or give it back.
+    fn has_cpu_preempt(&self) -> bool {
+        self.declared.ops.has(Op::CpuAcquire) || self.declared.ops.has(Op::CpuRelease)
+    }
+
     /// `balance_one()` and `scx_dispatch_sched()`: makes sure that the local queue has a task, if there is one to run.
     fn balance_one<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, prev: Option<TaskId>) -> Verdict {
-        let preempts = self.declared.ops.has(Op::CpuAcquire) || self.declared.ops.has(Op::CpuRelease);
-        if preempts && std::mem::take(&mut self.rqs[cpu as usize].cpu_released) {
+        if self.has_cpu_preempt() && std::mem::take(&mut self.rqs[cpu as usize].cpu_released) {
             self.call(ops, Some(cpu), Call::CpuAcquire { cpu });
         }
         let goes_on = |ext: &Self, ops: &O| prev.is_some_and(|p| ext.task(p).queued && ops.slice(p) != 0);
@@ -1221,8 +1231,7 @@ impl Ext {
         if let Curr::Ext(prev) = was {
             self.put_prev_task(ops, cpu, prev, Curr::Above);
             // switch_class()
-            let preempts = self.declared.ops.has(Op::CpuAcquire) || self.declared.ops.has(Op::CpuRelease);
-            if preempts && !std::mem::replace(&mut self.rqs[cpu as usize].cpu_released, true) {
+            if self.has_cpu_preempt() && !std::mem::replace(&mut self.rqs[cpu as usize].cpu_released, true) {
                 self.call(ops, Some(cpu), Call::CpuRelease { cpu, reason });
             }
         }
@@ -1401,8 +1410,7 @@ impl Ext {
         }
     }
 
-    /// `check_rq_for_timeouts()` of each CPU: ends the scheduler if a task has been runnable for too
-    /// long.
+    /// `check_rq_for_timeouts()` of each CPU: ends the scheduler if a task has been runnable for too long.
     pub fn check_for_timeouts(&mut self) {
         let limit = u64::from(self.timeout_ms()) * 1_000_000;
         let late = |task: &Entity| self.now > task.runnable_at + limit;
@@ -1423,12 +1431,11 @@ impl Ext {
     /// `scx_bpf_create_dsq()` in the memory of a node; -1 for any. Returns 0, or the error.
     pub fn create_dsq_on_node(&mut self, id: u64, node: i32) -> i64 {
         let valid = node == -1 || u32::try_from(node).is_ok_and(|node| node < self.idle.topology().nr_nodes());
-        if valid { self.create_dsq(id) } else { -22 }
+        if valid { self.create_dsq(id) } else { EINVAL }
     }
 
     /// The same in the memory of any node.
     pub fn create_dsq(&mut self, id: u64) -> i64 {
-        const EINVAL: i64 = -22;
         const EEXIST: i64 = -17;
         if id & SCX_DSQ_FLAG_BUILTIN != 0 {
             return EINVAL;

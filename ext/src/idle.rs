@@ -250,14 +250,14 @@ impl Idle {
             let mut next = None;
             if self.topology.smt_active {
                 self.words += words;
-                next = any_and_distribute(&masks.smt, allowed, prev);
+                next = masks.smt.any_and_distribute(allowed, prev);
                 if next.is_none() && flags & SCX_PICK_IDLE_CORE != 0 {
                     return None;
                 }
             }
             if next.is_none() {
                 self.words += words;
-                next = any_and_distribute(&masks.cpu, allowed, prev);
+                next = masks.cpu.any_and_distribute(allowed, prev);
             }
             let cpu = next?;
             // The mask of cores can have a CPU that is not idle itself.
@@ -284,7 +284,7 @@ impl Idle {
     /// Any CPU of `allowed`, whether it is idle or not, if none is (`cpumask_any_distribute()` in
     /// `scx_bpf_pick_any_cpu()`).
     pub fn any(&mut self, this_cpu: Cpu, allowed: &CpuMask) -> Option<Cpu> {
-        any_and_distribute(allowed, allowed, &mut self.distribute[this_cpu as usize])
+        allowed.any_and_distribute(allowed, &mut self.distribute[this_cpu as usize])
     }
 
     /// The same, of the CPUs of a node (`scx_bpf_pick_any_cpu_node()` with SCX_PICK_IDLE_IN_NODE).
@@ -292,7 +292,7 @@ impl Idle {
         let nr_cpus = self.topology.nr_cpus;
         let of_node = (0..nr_cpus).filter(|&cpu| self.topology.node_of(cpu) as usize == node);
         let of_node = CpuMask::from_cpus(nr_cpus, of_node);
-        any_and_distribute(&of_node, allowed, &mut self.distribute[this_cpu as usize])
+        of_node.any_and_distribute(allowed, &mut self.distribute[this_cpu as usize])
     }
 
     /// `scx_select_cpu_dfl()`: claims an idle CPU for a task whose last one was `prev_cpu`. `within` restricts it
@@ -404,11 +404,4 @@ impl Idle {
         }
         self.pick(this_cpu, &allowed, node, flags)
     }
-}
-
-/// `cpumask_any_and_distribute()`: the next CPU of both after the last one that was taken.
-fn any_and_distribute(a: &CpuMask, b: &CpuMask, prev: &mut Cpu) -> Option<Cpu> {
-    let next = a.next_from_and(b, *prev + 1).or_else(|| a.iter_and(b).next())?;
-    *prev = next;
-    Some(next)
 }

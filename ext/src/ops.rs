@@ -31,12 +31,11 @@ pub enum Op {
     Disable,
     CgroupInit,
     Init,
-    Exit,
 }
 
 impl Op {
     /// All operations that the core calls.
-    pub const ALL: [Op; 22] = [
+    pub const ALL: [Op; 21] = [
         Op::SelectCpu,
         Op::Enqueue,
         Op::Dequeue,
@@ -58,7 +57,6 @@ impl Op {
         Op::Disable,
         Op::CgroupInit,
         Op::Init,
-        Op::Exit,
     ];
 
     /// The member's name.
@@ -85,7 +83,6 @@ impl Op {
             Op::Disable => "disable",
             Op::CgroupInit => "cgroup_init",
             Op::Init => "init",
-            Op::Exit => "exit",
         }
     }
 }
@@ -133,7 +130,6 @@ pub enum Call {
     Disable { p: TaskId },
     CgroupInit,
     Init,
-    Exit,
 }
 
 impl Call {
@@ -161,7 +157,6 @@ impl Call {
             Call::Disable { .. } => Op::Disable,
             Call::CgroupInit => Op::CgroupInit,
             Call::Init => Op::Init,
-            Call::Exit => Op::Exit,
         }
     }
 }
@@ -176,6 +171,16 @@ pub trait TaskFields {
     fn dsq_vtime(&self, p: TaskId) -> u64;
     /// Sets `p->scx.dsq_vtime`.
     fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64);
+}
+
+/// `p->pid`. Tasks are numbered from 1 on, as 0 is the idle task's.
+pub fn pid(p: TaskId) -> u64 {
+    u64::from(p.0) + 1
+}
+
+/// The task of a `p->pid`, if a task can have it.
+pub fn task_of_pid(pid: u32) -> Option<TaskId> {
+    pid.checked_sub(1).map(TaskId)
 }
 
 /// What a scheduler can know of a task from its beginning.
@@ -204,6 +209,11 @@ pub trait Ops: TaskFields {
     /// A task exists from now on.
     fn add_task(&mut self, info: &TaskInfo) {
         let _ = info;
+    }
+
+    /// A task is gone, after its `ops.exit_task()`: nothing names it any more.
+    fn remove_task(&mut self, ext: &mut Ext, p: TaskId) {
+        let _ = (ext, p);
     }
 
     /// A timer of the scheduler expires, unless it was started anew or cancelled since: the number is that of the

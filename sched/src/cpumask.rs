@@ -137,6 +137,14 @@ impl CpuMask {
         next_in(&self.words, from, |word, i| word & other.words[i])
     }
 
+    /// `cpumask_any_and_distribute()`: the next CPU in both sets after `prev`, which is the last one taken, and the
+    /// first after the end; `None` if the sets share none. `prev` is then the CPU that was taken.
+    pub fn any_and_distribute(&self, other: &Self, prev: &mut Cpu) -> Option<Cpu> {
+        let next = self.next_from_and(other, *prev + 1).or_else(|| self.iter_and(other).next())?;
+        *prev = next;
+        Some(next)
+    }
+
     /// `for_each_cpu()`: iterates over the CPUs in ascending order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Cpu> + '_ {

@@ -11,13 +11,6 @@ use wakelab_ext::ext::{DsqIter, Ext};
 use wakelab_ext::ops::{Call, ExitKind, Op, Ops, TaskFields, TaskInfo};
 use wakelab_sched::runqueue::TaskId;
 
-/// A timer that was started.
-#[derive(Clone, Copy, Debug)]
-struct Started {
-    /// Where its `struct bpf_timer` is.
-    timer: u64,
-}
-
 /// What a scheduler has besides its machine.
 #[derive(Debug)]
 pub struct State {
@@ -29,18 +22,13 @@ pub struct State {
     /// Iterators over queues, by the address of their `struct bpf_iter_scx_dsq`.
     pub iters: BTreeMap<u64, DsqIter>,
     random: Rand64,
-    /// Timers by their numbers: those that run.
-    timers: BTreeMap<u32, Started>,
+    /// Timers that run: where the `struct bpf_timer` of a number is.
+    timers: BTreeMap<u32, u64>,
     next_timer: u32,
     costs: ProgramCosts,
     hz: u64,
     pub nr_cpus: u32,
-    /// What the scheduler printed, its last lines.
-    pub printed: Vec<String>,
 }
-
-/// As many lines of what a scheduler prints are kept.
-const PRINTED: usize = 64;
 
 impl State {
     pub fn new(
@@ -62,7 +50,6 @@ impl State {
             costs,
             hz,
             nr_cpus: machine.nr_cpus(),
-            printed: Vec::new(),
         }
     }
 }
@@ -102,9 +89,7 @@ impl Kernel for InKernel<'_> {
     }
 
     fn current_pid_tgid(&mut self) -> Option<u64> {
-        // As `KernelObjects::add_task` numbers them.
-        let pid = self.ext.current.map_or(0, |task| u64::from(task.0) + 1);
-        Some(pid << 32 | pid)
+        Some(self.ext.current.and_then(|task| self.state.objects.pid_tgid(task)).unwrap_or(0))
     }
 
     fn jiffies64(&mut self) -> Option<u64> {
@@ -122,21 +107,25 @@ impl Kernel for InKernel<'_> {
         self.timer_cancel(timer);
         let number = self.state.next_timer;
         self.state.next_timer += 1;
-        self.state.timers.insert(number, Started { timer });
+        self.state.timers.insert(number, timer);
         self.ext.start_timer(at, number);
     }
 
     fn timer_cancel(&mut self, timer: u64) -> bool {
         let before = self.state.timers.len();
-        self.state.timers.retain(|_, started| started.timer != timer);
+        self.state.timers.retain(|_, started| *started != timer);
         self.state.timers.len() != before
     }
 
-    fn printk(&mut self, text: String) {
-        if self.state.printed.len() == PRINTED {
-            self.state.printed.remove(0);
-        }
-        self.state.printed.push(text);
+    /// Nobody reads the kernel's trace.
+    fn printk(&mut self, _: String) {}
+}
+
+impl InKernel<'_> {
+    /// Frees a task that has left, and its local storage (`free_task()`).
+    pub fn free_task(&mut self, machine: &mut Machine, addr: u64) {
+        machine.storage_free(self, addr);
+        self.state.objects.free_task(machine.memory_mut(), addr);
     }
 }
 
@@ -180,25 +169,10 @@ impl Running<'_> {
             }
         }
     }
-
-    fn ends(&mut self, ext: &mut Ext) {
-        // Nothing reads the texts of an exit but ops.exit(), which records them.
-        let memory = self.machine.memory_mut();
-        let text = memory.region("text of the exit", 8);
-        let values = [("kind", 64), ("reason", text), ("msg", text), ("dump", text), ("exit_code", 0)];
-        let info = self.state.objects.args(memory, "scx_exit_info", &values);
-        if let Some(program) = self.state.programs[Op::Exit as usize] {
-            self.run(ext, |machine, kernel| machine.call_ops(kernel, program, &[info]));
-        }
-    }
 }
 
 impl Ops for Running<'_> {
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
-        if call == Call::Exit {
-            self.ends(ext);
-            return 0;
-        }
         let Some(program) = self.state.programs[call.op() as usize] else { return 0 };
         let root = self.state.objects.root_cgroup;
         let memory = self.machine.memory_mut();
@@ -241,24 +215,11 @@ impl Ops for Running<'_> {
                     [("weight", 100), ("bw_period_us", 100_000), ("bw_quota_us", u64::MAX), ("bw_burst_us", 0)];
                 [root, objects.args(memory, "scx_cgroup_init_args", &values), 0]
             }
-            Call::Init | Call::Exit => [0; 3],
+            Call::Init => [0; 3],
         };
         let result = self.run(ext, |machine, kernel| machine.call_ops(kernel, program, &args));
-        if let Call::ExitTask { p } = call {
-            self.task_has_gone(ext, p);
-        }
         // Operations return an s32, or nothing.
         i64::from(result as i32)
-    }
-}
-
-impl Running<'_> {
-    /// A task's local storage goes with it.
-    fn task_has_gone(&mut self, ext: &mut Ext, p: TaskId) {
-        if let Some(addr) = self.state.objects.addr(p) {
-            let state = &mut *self.state;
-            self.machine.storage_free(&mut InKernel { ext, state }, addr);
-        }
     }
 }
 
@@ -325,8 +286,15 @@ impl Ops for BpfOps {
         self.state.objects.add_task(self.machine.memory_mut(), info, nr_cpus);
     }
 
+    fn remove_task(&mut self, ext: &mut Ext, p: TaskId) {
+        let (machine, state) = (&mut self.machine, &mut self.state);
+        if let Some(addr) = state.objects.remove_task(machine.memory_mut(), p) {
+            InKernel { ext, state }.free_task(machine, addr);
+        }
+    }
+
     fn timer(&mut self, ext: &mut Ext, number: u32) {
-        let Some(Started { timer }) = self.state.timers.remove(&number) else { return };
+        let Some(timer) = self.state.timers.remove(&number) else { return };
         self.running().run(ext, |machine, kernel| machine.call_timer(kernel, timer));
     }
 

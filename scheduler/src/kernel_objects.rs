@@ -1,12 +1,12 @@
 //! What programs see of the kernel: tasks, run queues, cpumasks, the root control group, in the machine's memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wakelab_bpf::btf::Btf;
 use wakelab_bpf::image::Image;
 use wakelab_bpf::memory::Memory;
 use wakelab_ext::entity::Curr;
 use wakelab_ext::ext::Ext;
-use wakelab_ext::ops::TaskInfo;
+use wakelab_ext::ops::{TaskInfo, pid, task_of_pid};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
@@ -123,7 +123,7 @@ impl Layout {
     fn new(btf: &Btf, name: &str) -> Self {
         let Some(id) = btf.find_composite(name) else { return Layout::default() };
         let known = FIELDS.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, fields)| fields);
-        let fields = known.iter().filter_map(|&path| Some((path, field(btf, id, path)?))).collect();
+        let fields = known.iter().filter_map(|&path| Some((path, field(btf, name, path)?))).collect();
         Layout { fields, size: btf.size(id).unwrap_or(0) as u32 }
     }
 
@@ -133,31 +133,13 @@ impl Layout {
 }
 
 /// Where the field of a dotted path is in a struct.
-fn field(btf: &Btf, id: u32, path: &str) -> Option<Field> {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-    let composite = btf.get(btf.skip(id)).kind.composite()?;
-    for member in &composite.members {
-        let offset = member.bit_offset / 8;
-        let name = btf.string(member.name);
-        let of = if name == first {
-            match rest {
-                Some(rest) => field(btf, member.kind, rest),
-                None => Some(Field { offset: 0, size: btf.size(member.kind)? as u32 }),
-            }
-        } else if name.is_empty() {
-            field(btf, member.kind, path)
-        } else {
-            None
-        };
-        if let Some(of) = of {
-            return Some(Field { offset: offset + of.offset, ..of });
-        }
-    }
-    None
+fn field(btf: &Btf, name: &str, path: &str) -> Option<Field> {
+    let (offset, kind) = btf.field(name, path)?;
+    Some(Field { offset, size: btf.size(kind)? as u32 })
 }
 
 /// The fields that an image uses and that have no values, as a sentence; `None` if all have.
-pub fn refused_fields(image: &Image, reachable: &dyn Fn(&str) -> bool) -> Option<String> {
+pub fn refused_fields(image: &Image) -> Option<String> {
     let has = |type_name: &str, path: &str| {
         let of = FIELDS.iter().find(|(of, _)| *of == type_name);
         let fits = |known: &str| known == path || path.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'));
@@ -166,7 +148,7 @@ pub fn refused_fields(image: &Image, reachable: &dyn Fn(&str) -> bool) -> Option
     let missing: Vec<String> = image
         .accesses
         .iter()
-        .filter(|access| access.used && access.exists && reachable(&access.type_name))
+        .filter(|access| access.used && access.exists)
         .filter(|access| !OWN_TYPES.contains(&access.type_name.as_str()))
         .filter(|access| !access.path.is_empty() && !has(&access.type_name, &access.path))
         .map(|access| format!("{}.{}", access.type_name, access.path))
@@ -182,6 +164,15 @@ struct Task {
     flags: u32,
     /// The number of the mask that `cpus_ptr` points to; `u32::MAX` before it is set.
     mask: u32,
+    /// `p->tgid`.
+    tgid: u64,
+    /// `p->real_parent`, if that is a task.
+    parent: Option<TaskId>,
+    /// It has left: no pid names it any more.
+    dead: bool,
+    /// How many references programs hold (`bpf_task_acquire()`): its memory stays as long. A reference that goes with
+    /// the map's value that has it is not given back, so that such a task stays for the rest of the run.
+    held: u32,
 }
 
 /// The objects of the kernel that programs see.
@@ -197,6 +188,8 @@ pub struct KernelObjects {
     tasks: Vec<Task>,
     /// Tasks by the numbers of their regions.
     by_region: BTreeMap<u32, TaskId>,
+    /// The children of tasks: parent and child.
+    children: BTreeSet<(TaskId, TaskId)>,
     /// By CPU: its idle task.
     idle: Vec<u64>,
     /// By CPU: its `struct rq`.
@@ -252,6 +245,7 @@ impl KernelObjects {
             dsq_vtime,
             tasks: Vec::new(),
             by_region: BTreeMap::new(),
+            children: BTreeSet::new(),
             idle: Vec::new(),
             rqs: Vec::new(),
             masks: Vec::new(),
@@ -272,8 +266,7 @@ impl KernelObjects {
         for cpu in 0..nr_cpus {
             objects.add_cpu(memory, cpu);
         }
-        let kinds = ["scx_init_task_args", "scx_exit_task_args", "scx_cgroup_init_args", "scx_cpu_release_args"];
-        for name in kinds.into_iter().chain(["scx_exit_info"]) {
+        for name in ["scx_init_task_args", "scx_exit_task_args", "scx_cgroup_init_args", "scx_cpu_release_args"] {
             let layout = Layout::new(btf, name);
             let addr = memory.region(name, layout.size.max(64));
             objects.args.insert(name, (addr, layout));
@@ -293,7 +286,7 @@ impl KernelObjects {
         if let Some(ancestors) = cgroup.1.get("ancestors") {
             put(memory, cgroup_at, Some(Field { size: 8, ..ancestors }), cgroup_at);
         }
-        let css = btf.find_composite("cgroup_subsys_state").and_then(|id| field(btf, id, "cgroup"));
+        let css = field(btf, "cgroup_subsys_state", "cgroup");
         if let (Some(own), Some(css)) = (cgroup.1.get("self"), css) {
             put(memory, cgroup_at, Some(Field { offset: own.offset + css.offset, ..css }), cgroup_at);
         }
@@ -327,11 +320,12 @@ impl KernelObjects {
         let addr = memory.region(&format!("task_struct of {}", info.comm), self.task.size);
         self.by_region.insert((addr >> 32) as u32, info.task);
         let flags = if info.kthread { PF_KTHREAD } else { 0 };
-        self.tasks[at] = Task { addr, flags, mask: u32::MAX };
-        // Numbers of tasks from 1 on, as the kernel gives them: 0 is the idle task.
-        let pid = u64::from(info.task.0) + 1;
+        let pid = pid(info.task);
         let tgid = if info.process < 1 << 31 { u64::from(info.process) + (1 << 20) } else { pid };
-        let parent = info.parent.and_then(|parent| self.addr(parent)).unwrap_or(self.idle[0]);
+        let parent = info.parent.filter(|&parent| self.lives(parent));
+        self.children.extend(parent.map(|parent| (parent, info.task)));
+        self.tasks[at] = Task { addr, flags, mask: u32::MAX, tgid, parent, dead: false, held: 0 };
+        let parent = parent.and_then(|parent| self.addr(parent)).unwrap_or(self.idle[0]);
         let prio = u64::from(info.static_prio);
         let mm = match info.kthread {
             true => 0,
@@ -367,13 +361,63 @@ impl KernelObjects {
         }
     }
 
-    /// The last of a task.
-    pub fn remove_task(&mut self, memory: &mut Memory, task: TaskId) {
-        if let Some(addr) = self.addr(task) {
-            self.by_region.remove(&((addr >> 32) as u32));
+    /// A task leaves (`release_task()`): its children get another parent, and no pid names it. Returns its address if
+    /// nobody holds it, so that it is to be freed.
+    pub fn remove_task(&mut self, memory: &mut Memory, task: TaskId) -> Option<u64> {
+        let addr = self.addr(task)?;
+        let children: Vec<_> = self.children.range((task, TaskId(0))..=(task, TaskId(u32::MAX))).copied().collect();
+        for pair in children {
+            self.children.remove(&pair);
+            self.tasks[pair.1.0 as usize].parent = None;
+            let child = self.addr(pair.1).expect("a task leaves its parent before it is freed");
+            for path in ["real_parent", "parent"] {
+                put(memory, child, self.task.get(path), self.idle[0]);
+            }
+        }
+        let of = &mut self.tasks[task.0 as usize];
+        of.dead = true;
+        let unheld = of.held == 0;
+        if let Some(parent) = of.parent.take() {
+            self.children.remove(&(parent, task));
+        }
+        unheld.then_some(addr)
+    }
+
+    /// `bpf_task_acquire()` of the task at an address. Idle tasks stay anyway.
+    pub fn hold_task(&mut self, addr: u64) {
+        if let Some(task) = self.task_at(addr) {
+            self.tasks[task.0 as usize].held += 1;
+        }
+    }
+
+    /// `bpf_task_release()`. Returns whether the task has left and nobody holds it any more, so that it is to be freed.
+    pub fn put_task(&mut self, addr: u64) -> bool {
+        let Some(task) = self.task_at(addr) else { return false };
+        let of = &mut self.tasks[task.0 as usize];
+        of.held = of.held.saturating_sub(1);
+        of.dead && of.held == 0
+    }
+
+    /// Frees the memory of a task that has left (`free_task()`).
+    pub fn free_task(&mut self, memory: &mut Memory, addr: u64) {
+        if let Some(task) = self.by_region.remove(&((addr >> 32) as u32)) {
             memory.free(addr);
             self.tasks[task.0 as usize].addr = 0;
         }
+    }
+
+    fn lives(&self, task: TaskId) -> bool {
+        self.tasks.get(task.0 as usize).is_some_and(|task| task.addr != 0 && !task.dead)
+    }
+
+    /// The task of a pid (`find_task_by_vpid()`).
+    pub fn task_from_pid(&self, pid: u32) -> Option<TaskId> {
+        task_of_pid(pid).filter(|&task| self.lives(task))
+    }
+
+    /// `tgid << 32 | pid` of a task (`bpf_get_current_pid_tgid()`).
+    pub fn pid_tgid(&self, task: TaskId) -> Option<u64> {
+        self.tasks.get(task.0 as usize).map(|of| of.tgid << 32 | pid(task))
     }
 
     /// The address of a task's `task_struct`.
@@ -522,4 +566,103 @@ fn put(memory: &mut Memory, addr: u64, field: Option<Field>, value: u64) {
         4 => memory.write_u32(at, value as u32),
         _ => memory.write_u64(at, value),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wakelab_bpf::machine::{Limits, Machine};
+    use wakelab_bpf::{LinkOptions, Object};
+    use wakelab_kernel::ExtTypes;
+
+    const SIMPLE: &[u8] = include_bytes!("../../bpf/tests/data/scx_simple.bpf.o");
+
+    fn objects() -> (Machine, KernelObjects) {
+        let btf = Btf::parse(ExtTypes::V7_2.btf()).unwrap();
+        let image = Object::parse(SIMPLE).unwrap().link(&btf, &LinkOptions::default()).unwrap();
+        let mut machine = Machine::new(image, &Limits::default(), 2, &|_| true).unwrap();
+        let objects = KernelObjects::new(&btf, machine.memory_mut(), 2, 1).unwrap();
+        (machine, objects)
+    }
+
+    /// A task of process 1.
+    fn task(number: u32, parent: Option<u32>) -> TaskInfo {
+        TaskInfo {
+            task: TaskId(number),
+            comm: "spawn".to_owned(),
+            process: 1,
+            parent: parent.map(TaskId),
+            kthread: false,
+            static_prio: 120,
+            idle_policy: false,
+            cpus_ptr: CpuMask::full(2),
+        }
+    }
+
+    fn free(machine: &mut Machine, objects: &mut KernelObjects, number: u32) {
+        let addr = objects.remove_task(machine.memory_mut(), TaskId(number)).expect("nobody holds it");
+        objects.free_task(machine.memory_mut(), addr);
+    }
+
+    #[test]
+    fn the_memory_of_tasks_that_left_is_used_again() {
+        let (mut machine, mut objects) = objects();
+        objects.add_task(machine.memory_mut(), &task(0, None), 2);
+        let used = machine.memory().used();
+        for number in 1..2_000 {
+            objects.add_task(machine.memory_mut(), &task(number, Some(0)), 2);
+            free(&mut machine, &mut objects, number);
+        }
+        assert_eq!(machine.memory().used(), used);
+        assert_eq!((objects.by_region.len(), objects.children.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_task_that_a_program_holds_stays_until_it_is_released() {
+        let (mut machine, mut objects) = objects();
+        objects.add_task(machine.memory_mut(), &task(0, None), 2);
+        let addr = objects.addr(TaskId(0)).unwrap();
+        objects.hold_task(addr);
+        objects.hold_task(addr);
+        assert_eq!(objects.task_from_pid(1), Some(TaskId(0)));
+        assert_eq!(objects.remove_task(machine.memory_mut(), TaskId(0)), None);
+        assert_eq!(objects.task_from_pid(1), None, "it has left");
+        assert_eq!((objects.put_task(addr), objects.task_at(addr)), (false, Some(TaskId(0))));
+        assert!(objects.put_task(addr), "it was the last reference");
+        objects.free_task(machine.memory_mut(), addr);
+        assert_eq!((objects.task_at(addr), machine.memory().region_name(addr)), (None, None));
+    }
+
+    #[test]
+    fn children_of_a_task_that_left_have_another_parent() {
+        let (mut machine, mut objects) = objects();
+        objects.add_task(machine.memory_mut(), &task(0, None), 2);
+        objects.add_task(machine.memory_mut(), &task(1, Some(0)), 2);
+        let parents = |machine: &Machine, objects: &KernelObjects| {
+            let child = objects.addr(TaskId(1)).unwrap();
+            let at = |path: &str| child + u64::from(objects.task.get(path).unwrap().offset);
+            ["real_parent", "parent"].map(|path| machine.memory().read_u64(at(path)).unwrap())
+        };
+        assert_eq!(parents(&machine, &objects), [objects.addr(TaskId(0)).unwrap(); 2]);
+        free(&mut machine, &mut objects, 0);
+        assert_eq!(parents(&machine, &objects), [objects.idle_task(0); 2]);
+        // A parent that has left already is none.
+        objects.add_task(machine.memory_mut(), &task(2, Some(0)), 2);
+        free(&mut machine, &mut objects, 1);
+        free(&mut machine, &mut objects, 2);
+        assert_eq!(objects.children.len(), 0);
+    }
+
+    #[test]
+    fn the_tgid_of_a_thread_is_that_of_its_task_struct() {
+        let (mut machine, mut objects) = objects();
+        objects.add_task(machine.memory_mut(), &task(4, None), 2);
+        let addr = objects.addr(TaskId(4)).unwrap();
+        let read = |path: &str| {
+            let at = addr + u64::from(objects.task.get(path).unwrap().offset);
+            u64::from(machine.memory().read_u32(at).unwrap())
+        };
+        assert_eq!(objects.pid_tgid(TaskId(4)), Some(read("tgid") << 32 | read("pid")));
+        assert_eq!((read("pid"), objects.pid_tgid(TaskId(9))), (5, None));
+    }
 }

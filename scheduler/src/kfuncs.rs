@@ -25,9 +25,9 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("bpf_iter_scx_dsq_destroy", iter_scx_dsq_destroy),
     ("bpf_iter_scx_dsq_new", iter_scx_dsq_new),
     ("bpf_iter_scx_dsq_next", iter_scx_dsq_next),
-    ("bpf_task_acquire", same),
+    ("bpf_task_acquire", task_acquire),
     ("bpf_task_from_pid", task_from_pid),
-    ("bpf_task_release", nothing),
+    ("bpf_task_release", task_release),
     ("scx_bpf_consume", dsq_move_to_local),
     ("scx_bpf_cpu_curr", cpu_curr),
     ("scx_bpf_cpu_node", cpu_node),
@@ -151,10 +151,6 @@ fn nothing(_: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
     Ok(0)
 }
 
-fn same(_: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    Ok(args[0])
-}
-
 // --- Idle CPUs ------------------------------------------------------------------------------------------------------
 
 fn select_cpu_dfl(
@@ -267,14 +263,14 @@ fn pick(
         Ok(from) => from,
         Err(error) => return s32(chosen(kernel, Err(error))),
     };
-    let this_cpu = kernel.ext.this_cpu;
     let enabled = kernel.ext.idle.check_enabled();
     if let Err(error) = enabled.clone()
         && !any
     {
         return s32(chosen(kernel, Err(error)));
     }
-    let idle = if enabled.is_ok() { kernel.ext.pick_idle_cpu(this_cpu, &allowed, from, flags) } else { None };
+    let idle = if enabled.is_ok() { kernel.ext.pick_idle_cpu(&allowed, from, flags) } else { None };
+    let this_cpu = kernel.ext.this_cpu;
     let in_node = node.is_some() && flags & SCX_PICK_IDLE_IN_NODE != 0;
     let cpu = match idle {
         None if any && in_node => kernel.ext.idle.any_in_node(this_cpu, &allowed, from),
@@ -460,21 +456,24 @@ fn kick_cpu(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Retur
     Ok(0)
 }
 
-fn cpu_curr(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
-    let Some(cpu) = checked_cpu(kernel, args[0]) else { return Ok(0) };
+/// What runs on a CPU, up to date.
+fn curr(kernel: &mut InKernel<'_>, machine: &mut Machine, cpu: Cpu) -> u64 {
     let curr = kernel.state.objects.curr(kernel.ext, cpu);
     if let Some(task) = kernel.state.objects.task_at(curr) {
         kernel.state.objects.sync_task(machine.memory_mut(), kernel.ext, task);
     }
-    Ok(curr)
+    curr
+}
+
+fn cpu_curr(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let Some(cpu) = checked_cpu(kernel, args[0]) else { return Ok(0) };
+    Ok(curr(kernel, machine, cpu))
 }
 
 fn cpu_rq(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
     let Some(cpu) = checked_cpu(kernel, args[0]) else { return Ok(0) };
-    let curr = kernel.state.objects.curr(kernel.ext, cpu);
-    if let Some(task) = kernel.state.objects.task_at(curr) {
-        kernel.state.objects.sync_task(machine.memory_mut(), kernel.ext, task);
-    }
+    // A program may follow rq->curr.
+    curr(kernel, machine, cpu);
     Ok(kernel.state.objects.rq(machine.memory_mut(), kernel.ext, cpu))
 }
 
@@ -508,9 +507,23 @@ fn task_cgroup(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Retur
 }
 
 fn task_from_pid(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
-    let found = (args[0] as u32).checked_sub(1).map(TaskId);
-    let exists = found.filter(|&task| task.0 < kernel.ext.nr_tasks() && kernel.state.objects.addr(task).is_some());
-    Ok(exists.map_or(0, |task| kernel.state.objects.sync_task(machine.memory_mut(), kernel.ext, task)))
+    let objects = &mut kernel.state.objects;
+    let Some(task) = objects.task_from_pid(args[0] as u32) else { return Ok(0) };
+    let addr = objects.sync_task(machine.memory_mut(), kernel.ext, task);
+    objects.hold_task(addr);
+    Ok(addr)
+}
+
+fn task_acquire(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    kernel.state.objects.hold_task(args[0]);
+    Ok(args[0])
+}
+
+fn task_release(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    if kernel.state.objects.put_task(args[0]) {
+        kernel.free_task(machine, args[0]);
+    }
+    Ok(0)
 }
 
 fn task_set_slice(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {

@@ -55,8 +55,7 @@ impl ExtState {
         let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
         let distance = |a: u32, b: u32| topology.node_distance[a as usize][b as usize];
         let idle = IdleTopology::new(model.domains, distance);
-        let costs = ExtCosts { op: 20, dsq: 25, remote: 150, mask_words: 64 };
-        let ext = Ext::new(rules, declared, costs, idle, model.masks.clone()).map_err(named)?;
+        let ext = Ext::new(rules, declared, ExtCosts::default(), idle, model.masks.clone()).map_err(named)?;
         Ok(Some(Box::new(ExtState { ext, ops })))
     }
 }

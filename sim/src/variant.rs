@@ -59,10 +59,9 @@ pub enum VariantError {
 impl PartialEq for Variant {
     fn eq(&self, other: &Self) -> bool {
         let key = |v: &Self| (v.features, v.kernel.name, v.kernel.tunables, v.pm);
-        let scheduler = |v: &Self| v.scheduler.as_ref().map(|scheduler| scheduler.identity().to_owned());
         self.label == other.label
             && key(self) == key(other)
-            && scheduler(self) == scheduler(other)
+            && self.scheduler_identity() == other.scheduler_identity()
             && self.kernel.task_clamps == other.kernel.task_clamps
     }
 }
@@ -107,6 +106,11 @@ impl Variant {
     /// Fails if a switch would change nothing on this kernel, whatever its value.
     pub fn on(machine: &Machine, kernel: &'static Preset, switches: &Switches) -> Result<Self, VariantError> {
         Self::with_usual(kernel, switches, PmSide::usual(machine))
+    }
+
+    /// What tells its scheduler of sched_ext from all others ([`Scheduler::identity`]); `None` for the fair class.
+    pub fn scheduler_identity(&self) -> Option<&str> {
+        self.scheduler.as_deref().map(Scheduler::identity)
     }
 
     /// A policy of the side that acts only on tasks whose `wakee_flips` are 0, if there is one. Before

@@ -23,13 +23,15 @@ pub struct Script {
     vtimes: Vec<u64>,
     /// All calls.
     pub calls: Vec<Call>,
+    /// The tasks that are gone.
+    pub removed: Vec<TaskId>,
     does: Option<Does>,
 }
 
 impl Script {
     /// One that does nothing.
     pub fn idle() -> Self {
-        Script { slices: vec![0; 64], vtimes: vec![0; 64], calls: Vec::new(), does: None }
+        Script { slices: vec![0; 64], vtimes: vec![0; 64], calls: Vec::new(), removed: Vec::new(), does: None }
     }
 
     /// One that does this from now on.
@@ -63,6 +65,10 @@ impl TaskFields for Script {
 }
 
 impl Ops for Script {
+    fn remove_task(&mut self, _: &mut Ext, p: TaskId) {
+        self.removed.push(p);
+    }
+
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
         self.calls.push(call);
         // A call within a call is only written down.

@@ -29,6 +29,16 @@ fn tasks_are_initialized_then_enabled_and_those_of_another_class_hear_of_their_a
         ext.exit_task(&mut ops, P);
         ext.reweight_task(&mut ops, P, 15);
         assert_eq!(ops.take(&of), [], "it has gone");
+        assert_eq!(ops.removed, [P], "once");
+    }
+}
+
+#[test]
+fn a_task_is_removed_whether_the_scheduler_has_exit_task_or_not() {
+    for of in [&[][..], &[Op::ExitTask]] {
+        let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, of, 0, 1);
+        ext.exit_task(&mut ops, P);
+        assert_eq!((ops.take(of).len(), &ops.removed[..]), (of.len(), &[P][..]));
     }
 }
 

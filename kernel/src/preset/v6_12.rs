@@ -209,6 +209,7 @@ impl ExtRules {
         disable_clears: false,
         enable_slice: 20_000_000,
         ops_flags: 0x1_000f,
+        old_messages: true,
         types: None,
         version_code: 0x06_0c_75,
         enq_head: 0x10,

@@ -178,6 +178,7 @@ impl ExtRules {
         disable_clears: true,
         enable_slice: 5_000_000,
         ops_flags: 0x1ff,
+        old_messages: false,
         types: Some(ExtTypes::V7_2),
         version_code: 0x07_02_0b,
         enq_head: 0x1_0000,

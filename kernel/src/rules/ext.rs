@@ -34,6 +34,10 @@ rules! {
         pub enable_slice: u32,
         /// The flags that a scheduler may set (`SCX_OPS_ALL_FLAGS`). Loaders leave out those that a kernel lacks.
         pub ops_flags: u32,
+        /// Errors have 6.12's messages: a kernel function that the operation may not call is named by its mask
+        /// (`scx_kf_allowed()`), and a queue that does not exist with the task that was to join it
+        /// (`find_dsq_for_dispatch()`; in 6.12.117, not in 7.2).
+        pub old_messages: bool,
         /// The types that programs see (BTF), of which kernel they are. `None` where no kernel's are here: Debian
         /// builds its 6.12 without sched_ext.
         pub types: Option<ExtTypes>,

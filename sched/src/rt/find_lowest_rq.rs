@@ -76,19 +76,19 @@ pub(super) fn nearest(
         if let Some(this_cpu) = this_cpu.filter(|&cpu| sd.span.test(cpu)) {
             return Some(this_cpu);
         }
-        if let Some(cpu) = any_and_distribute(mask, &sd.span, distribute.as_deref_mut()) {
+        if let Some(cpu) = any_and(mask, &sd.span, distribute.as_deref_mut()) {
             return Some(cpu);
         }
     }
-    this_cpu.or_else(|| any_and_distribute(mask, mask, distribute))
+    this_cpu.or_else(|| any_and(mask, mask, distribute))
 }
 
-/// `cpumask_any_and_distribute()`: the next CPU after the last one taken; or the first (`cpumask_first_and()`).
-pub(super) fn any_and_distribute(a: &CpuMask, b: &CpuMask, prev: Option<&mut Cpu>) -> Option<Cpu> {
-    let Some(prev) = prev else { return a.iter_and(b).next() };
-    let next = a.next_from_and(b, *prev + 1).or_else(|| a.iter_and(b).next())?;
-    *prev = next;
-    Some(next)
+/// The next CPU after the last one taken (`cpumask_any_and_distribute()`); or the first (`cpumask_first_and()`, 5.10).
+fn any_and(a: &CpuMask, b: &CpuMask, prev: Option<&mut Cpu>) -> Option<Cpu> {
+    match prev {
+        Some(prev) => a.any_and_distribute(b, prev),
+        None => a.iter_and(b).next(),
+    }
 }
 
 /// `select_task_rq_rt()` of a wake-up or fork. The task stays on its CPU unless `curr` there, if that is a realtime

@@ -23,8 +23,7 @@ pub(super) fn differ(base: &Variant, with: &Variant) -> Vec<String> {
         let scheduler = side.scheduler.as_ref();
         scheduler.map_or_else(|| "the fair class".to_owned(), |scheduler| scheduler.name().to_owned())
     };
-    let identity = |side: &Variant| side.scheduler.as_ref().map(|scheduler| scheduler.identity().to_owned());
-    if identity(base) != identity(with) {
+    if base.scheduler_identity() != with.scheduler_identity() {
         found.push(format!("scheduler {} (base {})", scheduler(with), scheduler(base)));
     }
     let changed = Feature::ALL.iter().filter(|&&feature| base.features.has(feature) != with.features.has(feature));

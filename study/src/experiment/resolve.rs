@@ -105,9 +105,11 @@ impl Spec {
                 self.settle_ns.place
             ));
         }
-        let scheduler = |side: &Variant| side.scheduler.as_ref().map(|scheduler| scheduler.identity().to_owned());
-        let does = |side: &Variant| (side.kernel.name, side.features, side.kernel.tunables, side.pm, scheduler(side));
-        if !self.base_only && does(&base) == does(&with) && base.kernel.task_clamps == with.kernel.task_clamps {
+        let does = |side: &Variant| (side.kernel.name, side.features, side.kernel.tunables, side.pm);
+        let same = does(&base) == does(&with)
+            && base.kernel.task_clamps == with.kernel.task_clamps
+            && base.scheduler_identity() == with.scheduler_identity();
+        if !self.base_only && same {
             warnings.push(format!(
                 "{}: features and tunables are those of the base side, so that both do the same and every difference \
                  is 0",

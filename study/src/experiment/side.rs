@@ -34,49 +34,42 @@ const SCHEDULER: &str = "scx:";
 const VARIABLE: &str = "scx.";
 
 impl SchedulerText {
-    /// Reads the words of a side that name a scheduler. The others are left in `words`.
-    fn parse(words: &mut Vec<&str>) -> Result<Option<Self>, String> {
-        let mut scheduler: Option<SchedulerText> = None;
+    /// Whether a word of a side is about a scheduler.
+    fn has(word: &str) -> bool {
+        let word = word.trim();
+        word.starts_with(SCHEDULER) || word.starts_with(VARIABLE)
+    }
+
+    /// Reads the words of a side that are about a scheduler ([`SchedulerText::has`]); `None` if there are none.
+    fn parse(words: &[&str]) -> Result<Option<Self>, String> {
+        let mut path: Option<&str> = None;
         let mut settings = Vec::new();
-        let mut first_setting = None;
-        let mut wrong = None;
-        words.retain(|word| {
-            let word = word.trim();
-            if let Some(path) = word.strip_prefix(SCHEDULER) {
-                match &scheduler {
-                    _ if path.is_empty() => {
-                        wrong = Some("scx: names no scheduler; expected one as in scx:scx_simple.bpf.o".to_owned());
-                    }
-                    Some(first) => wrong = Some(format!("scx:{} and scx:{path}; expected one of them", first.path)),
-                    None => scheduler = Some(SchedulerText { path: path.to_owned(), settings: Vec::new() }),
+        for word in words.iter().map(|word| word.trim()) {
+            if let Some(named) = word.strip_prefix(SCHEDULER) {
+                if named.is_empty() {
+                    return Err("scx: names no scheduler; expected one as in scx:scx_simple.bpf.o".to_owned());
                 }
-                return false;
+                if let Some(first) = path.replace(named) {
+                    return Err(format!("scx:{first} and scx:{named}; expected one of them"));
+                }
+                continue;
             }
-            let Some(setting) = word.strip_prefix(VARIABLE) else { return true };
-            first_setting.get_or_insert_with(|| word.to_owned());
-            let value =
-                setting.split_once('=').and_then(|(name, value)| Some((name.trim(), value.trim().parse().ok()?)));
-            match value {
-                Some((name, value)) => settings.push((name.to_owned(), value)),
+            let setting = word.strip_prefix(VARIABLE).and_then(|setting| setting.split_once('='));
+            match setting.and_then(|(name, value)| Some((name.trim().to_owned(), value.trim().parse().ok()?))) {
+                Some(setting) => settings.push(setting),
                 None => {
-                    wrong = Some(format!(
-                        "{word} sets nothing; expected a variable and a number, as in scx.slice_ns=5000000"
-                    ))
+                    let expected = "expected a variable and a number, as in scx.slice_ns=5000000";
+                    return Err(format!("{word} sets nothing; {expected}"));
                 }
             }
-            false
-        });
-        match (wrong, &mut scheduler, first_setting) {
-            (Some(wrong), ..) => Err(wrong),
-            (None, None, Some(setting)) => {
+        }
+        match (path, words.first()) {
+            (Some(path), _) => Ok(Some(SchedulerText { path: path.to_owned(), settings })),
+            (None, Some(setting)) => {
+                let setting = setting.trim();
                 Err(format!("{setting} sets a variable of a scheduler, and none is named; expected scx:PATH, too"))
             }
-            (None, scheduler, _) => {
-                if let Some(scheduler) = scheduler {
-                    scheduler.settings = settings;
-                }
-                Ok(scheduler.take())
-            }
+            (None, None) => Ok(None),
         }
     }
 }
@@ -108,8 +101,9 @@ impl SideText {
                 _ => kernel = Some(named),
             }
         }
-        let mut words: Vec<&str> = text.split(',').filter(|word| of_kernel(word).is_none()).collect();
-        let scheduler = SchedulerText::parse(&mut words)?;
+        let words = text.split(',').filter(|word| of_kernel(word).is_none());
+        let (of_scheduler, words): (Vec<&str>, Vec<&str>) = words.partition(|word| SchedulerText::has(word));
+        let scheduler = SchedulerText::parse(&of_scheduler)?;
         let switches = words.join(",").parse().map_err(|error| format!("{error}"))?;
         Ok(SideText { kernel, scheduler, switches })
     }
