@@ -45,13 +45,6 @@ pub struct ExtCosts {
     pub mask_words: u64,
 }
 
-impl Default for ExtCosts {
-    /// Assumed: no real scheduler was measured.
-    fn default() -> Self {
-        ExtCosts { op: 20, dsq: 25, remote: 150, mask_words: 64 }
-    }
-}
-
 /// What the caller is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {

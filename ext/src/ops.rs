@@ -287,6 +287,19 @@ impl fmt::Display for Exit {
     }
 }
 
+/// What programs take on a machine, besides the core's own work ([`ExtCosts`](crate::ext::ExtCosts)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramCosts {
+    /// An instruction, ps.
+    pub insn_ps: u64,
+    /// A helper or a kernel function, besides what it does, ns.
+    pub call: u64,
+    /// Finding an element of a map, ns.
+    pub map: u64,
+    /// An atomic operation or a lock, ns.
+    pub atomic: u64,
+}
+
 /// The machine and the kernel that a scheduler is loaded on.
 #[derive(Clone, Copy, Debug)]
 pub struct Host<'a> {
@@ -300,6 +313,8 @@ pub struct Host<'a> {
     pub hz: u64,
     /// The seed of what programs draw at random.
     pub seed: u64,
+    /// What programs take.
+    pub costs: ProgramCosts,
 }
 
 /// A scheduler that can be loaded: each run loads it anew.

@@ -23,14 +23,22 @@ pub enum Unit {
     Ns,
     /// Per cent.
     Pct,
+    /// Picoseconds at nominal frequency: an instruction takes less than a nanosecond.
+    Ps,
 }
 
 impl Unit {
-    /// Returns the unit as it is written behind a number: `ns`, `%`.
+    /// All units.
+    pub(crate) const ALL: [Unit; 3] = [Unit::Ns, Unit::Pct, Unit::Ps];
+}
+
+impl Unit {
+    /// Returns the unit as it is written behind a number: `ns`, `%`, `ps`.
     pub fn suffix(self) -> &'static str {
         match self {
             Unit::Ns => "ns",
             Unit::Pct => "%",
+            Unit::Ps => "ps",
         }
     }
 
@@ -39,6 +47,7 @@ impl Unit {
         match self {
             Unit::Ns => "ns",
             Unit::Pct => "pct",
+            Unit::Ps => "ps",
         }
     }
 
@@ -47,6 +56,7 @@ impl Unit {
         match self {
             Unit::Ns => "nanoseconds",
             Unit::Pct => "per cent",
+            Unit::Ps => "picoseconds",
         }
     }
 
@@ -57,6 +67,7 @@ impl Unit {
             // Two threads of a core share it: work takes as long as without SMT, up to four times as long.
             ("smt_slowdown", _) => 100..=400,
             (_, Unit::Pct) => 0..=100,
+            (_, Unit::Ps) => 0..=1_000_000,
             (_, Unit::Ns) => 0..=1_000_000_000,
         }
     }
@@ -88,16 +99,16 @@ impl Cost {
 }
 
 macro_rules! costs {
-    ($($name:ident: $unit:ident, $doc:literal;)*) => {
-        /// What scheduling operations cost on a machine.
+    ($(#[$of:meta])* $costs:ident: $($name:ident: $unit:ident, $doc:literal;)*) => {
+        $(#[$of])*
         #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-        pub struct Costs { $(#[doc = $doc] pub $name: Cost,)* }
+        pub struct $costs { $(#[doc = $doc] pub $name: Cost,)* }
 
-        impl Costs {
+        impl $costs {
             /// The names of all costs, in the order of the documentation.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// What each of [`Costs::NAMES`] counts.
+            /// What each of [`Self::NAMES`] counts.
             pub const DOCS: &'static [&'static str] = &[$($doc),*];
 
             /// Returns the unit of the cost of that name. Returns `None` for an unknown name.
@@ -127,13 +138,15 @@ macro_rules! costs {
             ///
             /// The first error of the function.
             pub fn try_from_fn<E>(mut f: impl FnMut(&'static str, Unit) -> Result<Cost, E>) -> Result<Self, E> {
-                Ok(Costs { $($name: f(stringify!($name), Unit::$unit)?,)* })
+                Ok($costs { $($name: f(stringify!($name), Unit::$unit)?,)* })
             }
         }
     };
 }
 
 costs! {
+    /// What scheduling operations cost on a machine.
+    Costs:
     context_switch: Ns, "`__schedule()` from one task to another.";
     switch_mm: Ns, "The part of `context_switch` that loads another address space: a switch between two threads of one \
         process has none of it.";
@@ -165,4 +178,39 @@ costs! {
     newidle_max_llc: Ns, "`max_newidle_lb_cost` of the domains above SMT up to the LLC at the start.";
     smt_slowdown: Pct, "How much longer work takes while the SMT sibling is busy: 150 is half as long again. \
         Each further busy sibling adds as much.";
+}
+
+costs! {
+    /// What sched_ext costs on a machine, when a scheduler is loaded.
+    ScxCosts:
+    scx_op: Ns, "Calling an operation of a scheduler and coming back: `SCX_CALL_OP()` and the trampoline.";
+    scx_dsq: Ns, "How long the lock of a dispatch queue is held for a task that joins or leaves.";
+    scx_move: Ns, "Moving a task between run queues: `deactivate_task()`, the other lock, `activate_task()`.";
+    scx_idle_words: Ns, "Reading 64 words of a mask for an idle CPU.";
+    bpf_insn: Ps, "An instruction of a program in BPF, as the JIT compiles it.";
+    bpf_call: Ns, "Calling a helper or a kernel function, besides what it does.";
+    bpf_map: Ns, "Finding an element of a map.";
+    bpf_atomic: Ns, "An atomic operation, or taking a lock that is free.";
+}
+
+impl Default for ScxCosts {
+    /// What a machine file that says nothing has. Nothing of it was measured on a real scheduler.
+    fn default() -> Self {
+        let cost = |name: &'static str, _: Unit| {
+            let (value, [low, high], why) = match name {
+                "scx_op" => (20, [5, 60], "an indirect call or two, the trampoline and some stores: 15 to 200 cycles"),
+                "scx_dsq" => (25, [10, 100], "an atomic operation, a list and a counter in a line that others had"),
+                "scx_move" => (150, [50, 600], "two locks, one of which is in another CPU's cache, and two enqueues"),
+                "scx_idle_words" => (64, [16, 256], "a word a nanosecond: 8 words are a line, which others write"),
+                "bpf_insn" => (400, [150, 800], "one to a few of the processor's, at one to three a cycle"),
+                "bpf_call" => (2, [1, 10], "a direct call, and the registers that it saves"),
+                "bpf_map" => (10, [3, 40], "an index and a bound for arrays, a hash and a bucket for the others"),
+                _ => (6, [5, 30], "20 cycles if the line is in the own cache"),
+            };
+            let origin = Origin::Assumed(format!("nobody measured it for a scheduler: {why}"));
+            Ok::<_, std::convert::Infallible>(Cost { value, low, high, origin })
+        };
+        let Ok(costs) = ScxCosts::try_from_fn(cost);
+        costs
+    }
 }

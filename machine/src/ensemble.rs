@@ -48,7 +48,7 @@ impl Machine {
             KWORKER_PERIOD => self.noise.kworker_period_ns = value,
             KWORKER_RUN => self.noise.kworker_run_ns = value,
             DAEMONS => self.noise.daemons = value,
-            name => match self.costs.get_mut(name) {
+            name => match self.costs.get_mut(name).or_else(|| self.scx_costs.get_mut(name)) {
                 Some(cost) => cost.value = value,
                 None => return false,
             },

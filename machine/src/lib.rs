@@ -21,7 +21,7 @@ mod write;
 
 pub use builtin::{all, get, names};
 pub use calibration::Calibration;
-pub use costs::{Cost, Costs, Origin, Unit};
+pub use costs::{Cost, Costs, Origin, ScxCosts, Unit};
 pub use counts::{Counts, CpuGroup};
 pub use distance::{ByDistance, Distance, DistanceCosts, Distances};
 pub use energy_model::PerfDomain;

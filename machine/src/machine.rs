@@ -1,6 +1,6 @@
 //! A machine.
 
-use crate::{Calibration, Costs, Demotion, Ensemble, FreqPolicy, IdleState, Origin, Power, Reference, Turbo};
+use crate::{Calibration, Costs, Demotion, Ensemble, FreqPolicy, IdleState, Origin, Power, Reference, ScxCosts, Turbo};
 use serde::{Serialize, Serializer};
 use wakelab_kernel::Preset;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -72,6 +72,8 @@ pub struct Machine {
     pub power: Power,
     /// The costs of scheduling operations.
     pub costs: Costs,
+    /// The costs of a sched_ext scheduler and the core around it.
+    pub scx_costs: ScxCosts,
     /// Background work.
     pub noise: Noise,
     /// Where the background work was taken from.

@@ -1,7 +1,8 @@
-//! Writing a machine file. All costs are written out.
+//! Writing a machine file. All costs are written out, but for those of sched_ext that no file has.
 
 use crate::{
     Amount, BusyPower, Calibration, Clock, FreqPolicy, MACHINE, Machine, MachineFile, Origin, Reference, Scope,
+    ScxCosts,
 };
 use std::fmt::Write;
 use wakelab_input::toml_text as quoted;
@@ -75,8 +76,12 @@ fn to_toml(
             line!(text, "\n[reference.{key}]\n{unit} = {value}\n{}", origin(from));
         }
     }
-    for (name, unit, _, cost) in machine.costs.list() {
-        line!(text, "\n[costs.{name}]\n{} = {}\nrange = [{}, {}]", unit.key(), cost.value, cost.low, cost.high);
+    // What a file that does not say has is not written.
+    let unsaid = ScxCosts::default();
+    let scx_costs = machine.scx_costs.list().into_iter().zip(unsaid.list()).filter(|(cost, unsaid)| cost != unsaid);
+    let costs = machine.costs.list().into_iter().map(|cost| ("costs", cost));
+    for (of, (name, unit, _, cost)) in costs.chain(scx_costs.map(|(cost, _)| ("scx_costs", cost))) {
+        line!(text, "\n[{of}.{name}]\n{} = {}\nrange = [{}, {}]", unit.key(), cost.value, cost.low, cost.high);
         line!(text, "{}", origin(&cost.origin));
     }
     let (noise, noise_origin) = (&machine.noise, &machine.noise_origin);

@@ -2,13 +2,12 @@
 
 use crate::kernel_objects::{KernelObjects, UPTIME_NS};
 use crate::kfuncs::{self, Kfunc};
-use crate::loader::ProgramCosts;
 use crate::loaders::Loading;
 use oorandom::Rand64;
 use std::collections::BTreeMap;
-use wakelab_bpf::machine::{Fault, Kernel, Machine};
+use wakelab_bpf::machine::{Counts, Fault, Kernel, Machine};
 use wakelab_ext::ext::{DsqIter, Ext};
-use wakelab_ext::ops::{Call, ExitKind, Op, Ops, TaskFields, TaskInfo};
+use wakelab_ext::ops::{Call, ExitKind, Op, Ops, ProgramCosts, TaskFields, TaskInfo};
 use wakelab_sched::runqueue::TaskId;
 
 /// What a scheduler has besides its machine.
@@ -52,6 +51,14 @@ impl State {
             nr_cpus: machine.nr_cpus(),
         }
     }
+}
+
+/// What has been done takes, ns.
+fn taken(costs: &ProgramCosts, done: &Counts) -> u64 {
+    done.insns * costs.insn_ps / 1000
+        + (done.helpers + done.kfuncs + done.own_kfuncs) * costs.call
+        + (done.map_lookups + done.map_updates) * costs.map
+        + (done.atomics + done.locks) * costs.atomic
 }
 
 /// The kernel that a program runs in.
@@ -160,7 +167,7 @@ impl Running<'_> {
     fn run(&mut self, ext: &mut Ext, run: impl FnOnce(&mut Machine, &mut InKernel<'_>) -> Result<u64, Fault>) -> u64 {
         let result = run(self.machine, &mut InKernel { ext, state: self.state });
         let counts = self.machine.take_counts();
-        ext.spend(self.state.costs.of(&counts));
+        ext.spend(taken(&self.state.costs, &counts));
         match result {
             Ok(value) => value,
             Err(fault) => {

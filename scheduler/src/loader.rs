@@ -8,41 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use wakelab_bpf::btf::Btf;
 use wakelab_bpf::image::{Image, Member, StructOps};
-use wakelab_bpf::machine::{Counts, Limits, Machine};
+use wakelab_bpf::machine::{Limits, Machine};
 use wakelab_bpf::{Kconfig, LinkOptions, Object, VariableError};
 use wakelab_ext::ext::Declared;
 use wakelab_ext::ops::{Host, Op, Ops, Scheduler};
 use wakelab_kernel::ExtRules;
-
-/// What programs take, besides the core's own work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProgramCosts {
-    /// An instruction, ps: the JIT makes about one of the processor's of each, of which one is done in a cycle and a
-    /// third where data is near.
-    pub insn_ps: u64,
-    /// A helper or a kernel function, besides what it does, ns.
-    pub call: u64,
-    /// Finding an element of a map, ns.
-    pub map: u64,
-    /// An atomic operation or a lock, ns.
-    pub atomic: u64,
-}
-
-impl Default for ProgramCosts {
-    fn default() -> Self {
-        ProgramCosts { insn_ps: 400, call: 2, map: 10, atomic: 6 }
-    }
-}
-
-impl ProgramCosts {
-    /// What has been done takes, ns.
-    pub fn of(&self, counts: &Counts) -> u64 {
-        counts.insns * self.insn_ps / 1000
-            + (counts.helpers + counts.kfuncs + counts.own_kfuncs) * self.call
-            + (counts.map_lookups + counts.map_updates) * self.map
-            + (counts.atomics + counts.locks) * self.atomic
-    }
-}
 
 /// A scheduler in BPF.
 pub struct BpfScheduler {
@@ -50,7 +20,6 @@ pub struct BpfScheduler {
     object: Object,
     /// Variables that are set before it is loaded, in order.
     settings: Vec<(String, i128)>,
-    costs: ProgramCosts,
     identity: String,
 }
 
@@ -67,13 +36,7 @@ impl BpfScheduler {
     /// Fails if the object is none.
     pub fn new(name: &str, object: &[u8], identity: &str) -> Result<Self, String> {
         let object = Object::parse(object).map_err(|error| error.to_string())?;
-        Ok(BpfScheduler {
-            name: name.to_owned(),
-            object,
-            settings: Vec::new(),
-            costs: ProgramCosts::default(),
-            identity: identity.to_owned(),
-        })
+        Ok(BpfScheduler { name: name.to_owned(), object, settings: Vec::new(), identity: identity.to_owned() })
     }
 
     /// Sets a variable before it is loaded: `slice_ns`, `cpu_capacity[3]`. Whether the object has it shows when it is
@@ -232,7 +195,7 @@ impl Scheduler for BpfScheduler {
         let mut machine =
             Machine::new(image, &Limits::default(), nr_cpus, &has).map_err(|refused| refused.to_string())?;
         let objects = KernelObjects::new(&btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
-        let state = State::new(&machine, objects, programs, self.costs, (host.hz, host.seed));
+        let state = State::new(&machine, objects, programs, host.costs, (host.hz, host.seed));
         Ok((declared, Box::new(BpfOps::new(machine, state, loading))))
     }
 

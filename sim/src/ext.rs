@@ -19,9 +19,9 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
 use wakelab_ext::flags::{SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU};
 use wakelab_ext::idle::IdleTopology;
-use wakelab_ext::ops::{Host, Ops, Scheduler, TaskInfo};
+use wakelab_ext::ops::{Host, Ops, ProgramCosts, Scheduler, TaskInfo};
 use wakelab_kernel::{ExtRules, Preset};
-use wakelab_machine::Machine;
+use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
@@ -55,9 +55,24 @@ impl ExtState {
         let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
         let distance = |a: u32, b: u32| topology.node_distance[a as usize][b as usize];
         let idle = IdleTopology::new(model.domains, distance);
-        let ext = Ext::new(rules, declared, ExtCosts::default(), idle, model.masks.clone()).map_err(named)?;
+        let ext =
+            Ext::new(rules, declared, ext_costs(&setup.machine.scx_costs), idle, model.masks.clone()).map_err(named)?;
         Ok(Some(Box::new(ExtState { ext, ops })))
     }
+}
+
+/// What the core takes on a machine.
+fn ext_costs(costs: &ScxCosts) -> ExtCosts {
+    let [op, dsq, remote, mask_words] =
+        [&costs.scx_op, &costs.scx_dsq, &costs.scx_move, &costs.scx_idle_words].map(|cost| cost.value);
+    ExtCosts { op, dsq, remote, mask_words }
+}
+
+/// What programs take on a machine.
+fn program_costs(costs: &ScxCosts) -> ProgramCosts {
+    let [insn_ps, call, map, atomic] =
+        [&costs.bpf_insn, &costs.bpf_call, &costs.bpf_map, &costs.bpf_atomic].map(|cost| cost.value);
+    ProgramCosts { insn_ps, call, map, atomic }
 }
 
 /// Loads a scheduler: the kernel's rules, what the scheduler declares, and its operations.
@@ -77,7 +92,8 @@ pub fn load(
         )));
     };
     let hz = u64::from(kernel.hz.value);
-    let host = Host { topology: &machine.topology, rules: &rules, kernel: kernel.name, hz, seed };
+    let costs = program_costs(&machine.scx_costs);
+    let host = Host { topology: &machine.topology, rules: &rules, kernel: kernel.name, hz, seed, costs };
     let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
     let (declared, ops) = scheduler.load(&host).map_err(named)?;
     Ok((rules, declared, ops))

@@ -15,7 +15,7 @@ mod tree;
 
 use crate::counts::has_clusters;
 use crate::read::check_name;
-use crate::{Cost, Costs, Machine, MachineFile, Noise, NoiseOrigin, Origin};
+use crate::{Cost, Costs, Machine, MachineFile, Noise, NoiseOrigin, Origin, ScxCosts};
 use std::path::Path;
 use sys::Sys;
 pub use tree::Files;
@@ -88,6 +88,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
         demotion: None,
         power: Default::default(),
         costs,
+        scx_costs: ScxCosts::default(),
         noise,
         noise_origin,
         ensemble: None,

@@ -1,16 +1,18 @@
-//! `[costs.NAME]` and `[noise]`: what things cost, and the background work.
+//! `[costs.NAME]`, `[scx_costs.NAME]` and `[noise]`: what things cost, and the background work.
 
 use super::value::{origin, range};
-use crate::{Cost, Costs, Noise, NoiseOrigin, Origin, Unit};
+use crate::{Cost, Costs, Noise, NoiseOrigin, Origin, ScxCosts, Unit};
 use std::ops::RangeInclusive;
 use wakelab_input::{InputError, Table};
+
+/// The keys of a cost.
+const KEYS: &[&str] = &["ns", "pct", "ps", "range", "source", "measured", "assumed"];
 
 /// Reads all costs: those of the file, and for the rest `inherited`. `clusters`: whether LLCs have clusters.
 pub(super) fn read(root: &Table<'_>, inherited: Option<&Costs>, clusters: bool) -> Result<Costs, InputError> {
     let tables = root.table("costs", Costs::NAMES)?;
     Costs::try_from_fn(|name, unit| {
-        let keys = &[Unit::Ns.key(), Unit::Pct.key(), "range", "source", "measured", "assumed"];
-        let table = tables.as_ref().map(|tables| tables.table(name, keys)).transpose()?.flatten();
+        let table = tables.as_ref().map(|tables| tables.table(name, KEYS)).transpose()?.flatten();
         match (table, inherited) {
             (Some(table), _) => cost(&table, name, unit),
             // What is known of another machine's clusters says nothing of these.
@@ -25,6 +27,18 @@ pub(super) fn read(root: &Table<'_>, inherited: Option<&Costs>, clusters: bool) 
     })
 }
 
+/// Reads what sched_ext costs: what the file has, and for the rest `inherited`, or what is assumed of all machines.
+pub(super) fn read_scx(root: &Table<'_>, inherited: Option<&ScxCosts>) -> Result<ScxCosts, InputError> {
+    let tables = root.table("scx_costs", ScxCosts::NAMES)?;
+    let mut rest = inherited.cloned().unwrap_or_default();
+    ScxCosts::try_from_fn(|name, unit| {
+        match tables.as_ref().map(|tables| tables.table(name, KEYS)).transpose()?.flatten() {
+            Some(table) => cost(&table, name, unit),
+            None => Ok(rest.get_mut(name).expect("all costs have a name").clone()),
+        }
+    })
+}
+
 fn missing(root: &Table<'_>, name: &str, unit: Unit) -> InputError {
     let doc = Costs::DOCS[Costs::NAMES.iter().position(|known| *known == name).expect("it is one of the names")];
     let expected = format!("a table with `{}`, `range` and `source` or `assumed`: {doc}", unit.key());
@@ -33,8 +47,7 @@ fn missing(root: &Table<'_>, name: &str, unit: Unit) -> InputError {
 }
 
 fn cost(table: &Table<'_>, name: &str, unit: Unit) -> Result<Cost, InputError> {
-    let other = if unit == Unit::Ns { Unit::Pct } else { Unit::Ns };
-    if table.get(other.key()).is_some() {
+    if let Some(other) = Unit::ALL.into_iter().find(|other| *other != unit && table.get(other.key()).is_some()) {
         let what = format!("this cost is in {}; expected `{}`, found `{}`", unit.in_words(), unit.key(), other.key());
         return Err(table.error(what));
     }

@@ -1,7 +1,7 @@
 //! `[ensemble]`: the sets of constants that fit a machine.
 
-use crate::Costs;
 use crate::ensemble::{DAEMONS, Ensemble, FittedConstant, KWORKER_PERIOD, KWORKER_RUN, MACHINE};
+use crate::{Costs, ScxCosts};
 use std::ops::RangeInclusive;
 use wakelab_input::{InputError, Table};
 
@@ -43,7 +43,7 @@ fn limits(of: &str, name: &str) -> Option<RangeInclusive<u64>> {
     match (of, name) {
         (MACHINE, KWORKER_PERIOD | KWORKER_RUN) => Some(0..=1_000_000_000_000),
         (MACHINE, DAEMONS) => Some(0..=100_000),
-        (MACHINE, name) => Costs::unit(name).map(|unit| unit.limits(name)),
+        (MACHINE, name) => Costs::unit(name).or(ScxCosts::unit(name)).map(|unit| unit.limits(name)),
         _ => Some(0..=i64::MAX as u64),
     }
 }

@@ -34,6 +34,7 @@ const KEYS: &[&str] = &[
     "shared_power",
     "energy_model",
     "costs",
+    "scx_costs",
     "noise",
     "ensemble",
     "calibration",
@@ -80,6 +81,7 @@ impl MachineFile {
             scaled => scaled,
         };
         let costs = costs::read(&root, inherited.as_ref().map(|inherited| &inherited.costs), has_clusters(&topology))?;
+        let scx_costs = costs::read_scx(&root, inherited.as_ref().map(|inherited| &inherited.scx_costs))?;
         let (noise, noise_origin) = match (costs::read_noise(&root)?, inherited) {
             (Some(noise), _) => noise,
             (None, Some(inherited)) => (inherited.noise, inherited.noise_origin),
@@ -103,6 +105,7 @@ impl MachineFile {
             demotion,
             power,
             costs,
+            scx_costs,
             noise,
             noise_origin,
             ensemble: ensemble::read(&root)?,

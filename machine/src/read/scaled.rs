@@ -3,7 +3,7 @@
 use super::value::{need_amount, origin};
 use crate::counts::has_clusters;
 use crate::scaled::{From, Speed, costs};
-use crate::{Amount, Costs, Counts, Machine, MachineFile, Noise, NoiseOrigin, Origin, Reference, builtin};
+use crate::{Amount, Costs, Counts, Machine, MachineFile, Noise, NoiseOrigin, Origin, Reference, ScxCosts, builtin};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use wakelab_input::{Document, InputError, Table};
@@ -22,6 +22,7 @@ const RATIO_MAX: u64 = 20;
 #[derive(Debug)]
 pub(super) struct Inherited {
     pub(super) costs: Costs,
+    pub(super) scx_costs: ScxCosts,
     pub(super) noise: Noise,
     pub(super) noise_origin: NoiseOrigin,
 }
@@ -29,7 +30,12 @@ pub(super) struct Inherited {
 impl Inherited {
     /// Everything as it is there.
     pub(super) fn all_of(machine: Machine) -> Self {
-        Inherited { costs: machine.costs, noise: machine.noise, noise_origin: machine.noise_origin }
+        Inherited {
+            costs: machine.costs,
+            scx_costs: machine.scx_costs,
+            noise: machine.noise,
+            noise_origin: machine.noise_origin,
+        }
     }
 }
 
@@ -79,7 +85,12 @@ pub(super) fn read(root: &Table<'_>, topology: &Topology, split_llc: bool) -> Re
     let llc_cpus = llc_cpus(&from.topology);
     let costs = costs(From { name, costs: &from.costs, reference: &reference, llc_cpus }, &speed);
     let origin = Origin::Assumed(format!("that of {name}: nothing is published"));
-    Ok(Some(Inherited { costs, noise: from.noise, noise_origin: NoiseOrigin { origin, ..from.noise_origin } }))
+    Ok(Some(Inherited {
+        costs,
+        scx_costs: from.scx_costs,
+        noise: from.noise,
+        noise_origin: NoiseOrigin { origin, ..from.noise_origin },
+    }))
 }
 
 /// The machine that costs are scaled from. Only a built-in one with costs of its own, so that there are no cycles.

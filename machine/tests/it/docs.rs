@@ -1,7 +1,7 @@
 //! `docs/machines.md` says what is so.
 
 use crate::support::read;
-use wakelab_machine::{Costs, names};
+use wakelab_machine::{Cost, Costs, Origin, ScxCosts, names};
 
 const PAGE: &str = include_str!("../../../docs/machines.md");
 
@@ -23,6 +23,17 @@ fn every_cost_is_listed_with_what_it_is() {
         let row = PAGE.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
         let row = row.unwrap_or_else(|| panic!("no row for {name}"));
         assert!(row.ends_with(&format!("| {doc} |")), "{row}\nis not: {doc}");
+    }
+}
+
+#[test]
+fn every_cost_of_sched_ext_is_listed_with_what_is_assumed() {
+    for (name, unit, doc, cost) in ScxCosts::default().list() {
+        let Cost { value, low, high, origin } = cost;
+        let suffix = unit.suffix();
+        let row = format!("| `{name}` | `{suffix}` | {value} | {low} to {high} | {doc} |");
+        assert!(PAGE.lines().any(|line| line == row), "no row is {row}");
+        assert!(matches!(origin, Origin::Assumed(_)) && (low..high).contains(&value), "{name}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Files that are refused for something else than the topology, with the line.
 
 use crate::support::{read, refused, with_topology};
-use wakelab_machine::{Costs, Machine, MachineFile, get};
+use wakelab_machine::{Costs, Machine, MachineFile, ScxCosts, get};
 
 /// A small machine; what is added begins in line 6.
 fn machine(more: &str) -> String {
@@ -54,6 +54,21 @@ fn a_missing_cost_is_named_with_what_it_is() {
         }
         refused(&without, None, &[&format!("`costs.{name}`: the key is missing"), doc, "hint: `costs_of"]);
     }
+}
+
+#[test]
+fn what_sched_ext_costs_may_be_left_out() {
+    let insn = "[scx_costs.bpf_insn]\nps = 250\nrange = [200, 300]\nsource = \"a table\"\n";
+    let file = read(&machine(insn)).expect("a machine");
+    let unsaid = ScxCosts::default();
+    assert_eq!((file.scx_costs.bpf_insn.value, &file.scx_costs.scx_op), (250, &unsaid.scx_op));
+    // What is not in the file is not written.
+    let text = file.to_toml();
+    assert!(text.contains("[scx_costs.bpf_insn]\nps = 250") && !text.contains("scx_op"), "{text}");
+    assert_eq!(read(&text).expect("a machine"), file);
+    assert_eq!(read(&machine("")).expect("a machine").scx_costs, unsaid);
+    refused(&machine("[scx_costs.bpf_insn]\nns = 1\n"), 6, &["in picoseconds; expected `ps`, found `ns`"]);
+    refused(&machine("[scx_costs.bpf_ins]\nps = 1\n"), 6, &["`scx_costs.bpf_ins`", "did you mean `bpf_insn`"]);
 }
 
 #[test]

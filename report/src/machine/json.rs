@@ -35,6 +35,7 @@ pub fn json(machine: &Machine) -> Value {
     }
     value["caches"] = json!(machine.caches);
     value["costs"] = Value::Object(costs.iter().map(cost).collect::<Map<_, _>>());
+    value["scx_costs"] = Value::Object(machine.scx_costs.list().iter().map(cost).collect::<Map<_, _>>());
     value["noise"] = noise(machine);
     if let Some(ensemble) = &machine.ensemble {
         value["ensemble"] = json!(ensemble);

@@ -8,7 +8,7 @@ pub use json::{json, list_json};
 use crate::numbers::{count, duration, thousands};
 use crate::table::{table, with_text_at_end};
 use std::fmt::Write;
-use wakelab_machine::{Calibration, Counts, CpuGroup, Machine, MachineFile, Origin};
+use wakelab_machine::{Calibration, Cost, Counts, CpuGroup, Machine, MachineFile, Origin, Unit};
 use wakelab_sched::domain::Arch;
 
 /// All machines, a line each.
@@ -48,14 +48,8 @@ pub fn show_text(file: &MachineFile) -> String {
     }
     text += &power::text(machine);
 
-    let all = machine.costs.list();
-    let mut costs = table(&["cost", "value", "range", "from"], 1);
-    for (name, unit, _, cost) in &all {
-        let value = format!("{} {}", thousands(cost.value), unit.suffix());
-        costs.add_row([(*name).to_owned(), value, range([cost.low, cost.high]), from(&cost.origin)]);
-    }
-    let assumed = all.iter().filter(|(.., cost)| matches!(cost.origin, Origin::Assumed(_))).count();
-    let _ = write!(text, "\nCosts\n\n{}\n{assumed} of {} costs are assumed.\n", with_text_at_end(costs), all.len());
+    text += &costs("Costs", &machine.costs.list());
+    text += &costs("Costs of a sched_ext scheduler", &machine.scx_costs.list());
     text += &noise(file);
     if let Some(ensemble) = &file.machine.ensemble {
         let sets = count(ensemble.sets.len() as u64, "set");
@@ -65,6 +59,16 @@ pub fn show_text(file: &MachineFile) -> String {
         let _ = write!(text, "\nMeasured {date} on {kernel}, which {preset} stood for; {noise}\n");
     }
     text
+}
+
+fn costs(title: &str, all: &[(&'static str, Unit, &'static str, &Cost)]) -> String {
+    let mut costs = table(&["cost", "value", "range", "from"], 1);
+    for (name, unit, _, cost) in all {
+        let value = format!("{} {}", thousands(cost.value), unit.suffix());
+        costs.add_row([(*name).to_owned(), value, range([cost.low, cost.high]), from(&cost.origin)]);
+    }
+    let assumed = all.iter().filter(|(.., cost)| matches!(cost.origin, Origin::Assumed(_))).count();
+    format!("\n{title}\n\n{}\n{assumed} of {} costs are assumed.\n", with_text_at_end(costs), all.len())
 }
 
 fn noise(file: &MachineFile) -> String {

@@ -1,24 +1,24 @@
 //! The assumed numbers of an experiment, which no source gives.
 
 use super::{Assumed, Experiment};
-use wakelab_machine::{Amount, BusyPower, Machine, Origin, Unit};
+use wakelab_machine::{Amount, BusyPower, Machine, Origin};
 
 /// Returns the assumed numbers of the machine, including its background work, and of every workload, each once.
 pub(super) fn assumed(experiment: &Experiment) -> Vec<Assumed> {
     let mut all: Vec<Assumed> = Vec::new();
-    for (name, unit, _, cost) in experiment.machine.costs.list() {
+    let mut costs = experiment.machine.costs.list();
+    if [&experiment.base, &experiment.with].into_iter().any(|side| side.scheduler.is_some()) {
+        costs.extend(experiment.machine.scx_costs.list());
+    }
+    for (name, unit, _, cost) in costs {
         // One value is no range: nothing reads the cost of a cluster's lines where there are no clusters.
         if let Origin::Assumed(why) = &cost.origin
             && cost.low != cost.high
         {
-            let unit = match unit {
-                Unit::Ns => "ns",
-                Unit::Pct => "%",
-            };
             all.push(Assumed {
                 of: "machine".to_owned(),
                 name: name.to_owned(),
-                unit: unit.to_owned(),
+                unit: unit.suffix().to_owned(),
                 value: cost.value,
                 low: cost.low,
                 high: cost.high,

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Feature;
+use wakelab_machine::ScxCosts;
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
 use wakelab_study::cache::{Cached, Program, Store};
@@ -177,6 +178,23 @@ fn samples_are_within_the_ranges_and_published_numbers_stay() {
         {
             assert!(varied(name) || *cost == usual, "{name}");
         }
+    }
+}
+
+/// They are constants of the comparison only if a side has a scheduler: nothing else reads them.
+#[test]
+fn what_a_scheduler_costs_is_varied_if_a_side_has_one() {
+    let with = "scx:../bpf/tests/data/scx_simple.bpf.o";
+    let spec = Spec::of_flags("test-8c", "v7.2", "netperf:TCP_RR", Some("4"), "", with).unwrap();
+    let experiment = spec.resolve().unwrap();
+    let plan = Plan::new(&spec, &experiment, Method::LatinHypercube, Some(8)).unwrap();
+    let of_fair = self::plan(Method::LatinHypercube, Some(8)).0;
+    for name in ScxCosts::NAMES {
+        let at = plan.constants.iter().position(|constant| constant.name == *name).unwrap_or_else(|| panic!("{name}"));
+        assert!(of_fair.constants.iter().all(|constant| constant.name != *name), "{name}");
+        let mut sample = plan.experiment(&plan.samples[3]).unwrap();
+        let value = sample.machine.scx_costs.get_mut(name).unwrap().value;
+        assert_eq!(value, plan.samples[3][at], "{name}");
     }
 }
 

@@ -207,6 +207,7 @@ fn machine() -> Machine {
             origin: Origin::Source("a table".to_owned()),
         }],
         costs: Costs::try_from_fn(cost).unwrap(),
+        scx_costs: Default::default(),
         noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0, daemons: 0 },
         ensemble: None,
         noise_origin: NoiseOrigin {

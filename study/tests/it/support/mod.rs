@@ -74,6 +74,7 @@ pub fn machine() -> Machine {
         power: Default::default(),
         caches: Vec::new(),
         costs: Costs::try_from_fn(cost).unwrap(),
+        scx_costs: Default::default(),
         noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0, daemons: 0 },
         ensemble: None,
         noise_origin: NoiseOrigin {
