@@ -5,6 +5,7 @@
 //! it is when tasks around it come and go.
 
 use std::collections::{BTreeMap, VecDeque};
+use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 
 /// A task's place in its queue: of a FIFO its position, of a queue by `dsq_vtime` that time from the queue's base on;
@@ -43,11 +44,13 @@ pub struct DispatchQ {
     seq: u64,
     /// Until when its lock is taken, ns.
     pub lock_free: u64,
+    /// Who was taken from it last to run: when, ns, by which CPU, and who.
+    pub taken: Option<(u64, Cpu, TaskId)>,
 }
 
 impl Default for DispatchQ {
     fn default() -> Self {
-        DispatchQ { order: Order::Fifo(VecDeque::new()), ends: (MIDDLE, MIDDLE), seq: 0, lock_free: 0 }
+        DispatchQ { order: Order::Fifo(VecDeque::new()), ends: (MIDDLE, MIDDLE), seq: 0, lock_free: 0, taken: None }
     }
 }
 

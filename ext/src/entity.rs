@@ -2,6 +2,7 @@
 
 use crate::dispatch_q::{DispatchQ, Key};
 use crate::flags::SCX_DSQ_INVALID;
+use crate::stall::Lately;
 use std::collections::VecDeque;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
@@ -144,6 +145,8 @@ pub struct ScxRq {
     pub cpu_released: bool,
     /// `cpus_to_kick`, with what each is to do, in the order of the CPUs' numbers.
     pub kicks: Vec<(Cpu, Kick)>,
+    /// What the CPU did last, which tells how a stall came to be.
+    pub lately: Lately,
 }
 
 /// How a CPU is kicked.

@@ -12,6 +12,7 @@ use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
 use crate::flags::*;
 use crate::idle::{Asks, Idle, IdleError, IdleTopology};
 use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, pid};
+use crate::stall::{Wait, What};
 use std::collections::BTreeMap;
 use wakelab_kernel::{ExtRules, ExtSelectCpu};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -165,6 +166,10 @@ pub struct Ext {
     pub rqs: Vec<ScxRq>,
     /// By task.
     tasks: Vec<Entity>,
+    /// By task: the steps of its present wait.
+    pub(crate) waits: Vec<Wait>,
+    /// The operation whose `scx_bpf_dsq_insert()` is being carried out after it has returned.
+    placed_by: Option<Op>,
     /// By node.
     global: Vec<DispatchQ>,
     user: BTreeMap<u64, DispatchQ>,
@@ -248,6 +253,8 @@ impl Ext {
             idle,
             rqs: vec![ScxRq::default(); nr_cpus],
             tasks: Vec::new(),
+            waits: Vec::new(),
+            placed_by: None,
             global: vec![DispatchQ::default(); nr_nodes],
             user: BTreeMap::new(),
             now: 0,
@@ -329,7 +336,7 @@ impl Ext {
     /// `scx_exit()`.
     pub fn end(&mut self, kind: ExitKind, message: String, code: i64) {
         if self.exit.is_none() {
-            self.exit = Some(Exit { kind, message, code, at: self.now, cpu: self.this_cpu });
+            self.exit = Some(Exit { kind, message, code, at: self.now, cpu: self.this_cpu, chain: Vec::new() });
         }
     }
 
@@ -414,7 +421,7 @@ impl Ext {
         Dsq::Global(self.idle.topology().node_of(cpu))
     }
 
-    fn dsq(&self, dsq: Dsq) -> &DispatchQ {
+    pub(crate) fn dsq(&self, dsq: Dsq) -> &DispatchQ {
         match dsq {
             Dsq::Local(cpu) => &self.rqs[cpu as usize].local_dsq,
             Dsq::Global(node) => &self.global[node as usize],
@@ -480,8 +487,10 @@ impl Ext {
         let at = p.0 as usize;
         if self.tasks.len() <= at {
             self.tasks.resize_with(at + 1, Entity::default);
+            self.waits.resize_with(at + 1, Wait::default);
         }
         let runnable_at = self.now;
+        self.waits[at].clear();
         self.tasks[at] = Entity { cpu, mask, runnable_at, weight: weight_to_cgroup(weight), ..Entity::default() };
         ops.set_slice(p, SCX_SLICE_DFL);
         ops.set_dsq_vtime(p, 0);
@@ -575,6 +584,8 @@ impl Ext {
             }
         };
         self.task_mut(p).selected_cpu = cpu;
+        let fork = wake_flags & SCX_WAKE_FORK != 0;
+        self.note(p, What::Selected { by: self.current, fork, prev_cpu, cpu });
         cpu
     }
 
@@ -696,6 +707,7 @@ impl Ext {
     /// `enqueue_task_scx()`: a wake-up or a fork puts a task on a run queue.
     pub fn enqueue_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64) {
         self.task_mut(p).cpu = cpu;
+        self.note(p, What::Joins { cpu });
         self.enqueue(ops, cpu, p, enq_flags, None);
         // wakeup_preempt() follows, which asks an idle CPU to reschedule.
         self.rqs[cpu as usize].next_ext = true;
@@ -731,6 +743,7 @@ impl Ext {
         }
         self.task_mut(p).immed = false;
         if self.task(p).ddsp_dsq_id != SCX_DSQ_INVALID {
+            self.placed_by = Some(Op::SelectCpu);
             return self.direct_dispatch(ops, cpu, p, enq_flags);
         }
         if self.declared.flags & SCX_OPS_ENQ_EXITING == 0 && self.task(p).exiting {
@@ -749,11 +762,13 @@ impl Ext {
         self.call(ops, Some(cpu), Call::Enqueue { p, enq_flags });
         self.direct = outer;
         if self.task(p).ddsp_dsq_id != SCX_DSQ_INVALID {
+            self.placed_by = Some(Op::Enqueue);
             return self.direct_dispatch(ops, cpu, p, enq_flags);
         }
         let task = self.task_mut(p);
         task.in_custody = true;
         task.ops_state = OpsState::Queued(qseq);
+        self.note(p, What::Held);
     }
 
     /// The core's own queues, with a new slice.
@@ -779,6 +794,7 @@ impl Ext {
             && other != cpu
         {
             task.deferred = true;
+            self.placed_by = None;
             self.rqs[cpu as usize].ddsp_deferred_locals.push_back(p);
             return self.schedule_deferred(cpu);
         }
@@ -844,6 +860,8 @@ impl Ext {
         let task = self.task_mut(p);
         (task.dsq, task.dsq_seq) = (Some((dsq, key)), seq);
         task.ops_state = OpsState::None;
+        let op = self.placed_by.take().or(self.running.map(|call| call.op()));
+        self.note(p, What::Queued { dsq, op });
         match dsq {
             Dsq::Local(cpu) => {
                 self.stats.local += 1;
@@ -984,6 +1002,7 @@ impl Ext {
         }
         self.call(ops, Some(cpu), Call::Quiescent { p, deq_flags });
         self.task_mut(p).queued = false;
+        self.waits[p.0 as usize].clear();
         self.rqs[cpu as usize].nr_running -= 1;
         self.dispatch_dequeue(p);
         self.clear_direct_dispatch(p);
@@ -1023,6 +1042,7 @@ impl Ext {
         self.rqs[from as usize].nr_running -= 1;
         self.clear_direct_dispatch(p);
         self.requests.push(Request::Moved { task: p, from, to });
+        self.note(p, What::Moved { from, to });
         self.stats.remote += 1;
         self.spent += self.costs.remote;
         let enq_flags = if self.rules.enq_flags_truncated { enq_flags & 0xffff_ffff } else { enq_flags };
@@ -1031,6 +1051,8 @@ impl Ext {
 
     /// `consume_dispatch_q()`: moves the first task of a queue that may run here to this CPU's local queue.
     fn consume_dispatch_q<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, dsq: Dsq, enq_flags: u64) -> bool {
+        let now = self.now;
+        self.rqs[cpu as usize].lately.looks(now, dsq);
         if self.dsq(dsq).is_empty() {
             return false;
         }
@@ -1040,9 +1062,12 @@ impl Ext {
             at = Some(key);
             let own = self.task(p).cpu == cpu;
             if !own && !self.task_can_run_on_remote_rq(p, cpu, false) {
+                self.note_passed(p, cpu);
                 continue;
             }
-            self.dsq_mut(dsq).remove(key);
+            let queue = self.dsq_mut(dsq);
+            queue.remove(key);
+            queue.taken = Some((now, cpu, p));
             self.task_mut(p).dsq = None;
             match own {
                 true => self.move_local_task_to_local_dsq(ops, p, enq_flags, cpu),
@@ -1131,6 +1156,8 @@ impl Ext {
             let mut found = None;
             for left in (0..SCX_DSP_MAX_LOOPS).rev() {
                 (self.dsp.cpu, self.dsp.nr_tasks) = (cpu, 0);
+                let now = self.now;
+                self.rqs[cpu as usize].lately.dispatches(now);
                 self.call(ops, Some(cpu), Call::Dispatch { cpu, prev });
                 self.flush_dispatch_buf(ops, cpu);
                 if goes_on(self, ops) {
@@ -1206,7 +1233,12 @@ impl Ext {
             }
             None => {
                 self.scx_update_idle(ops, cpu, true, !was_idle);
-                self.rqs[cpu as usize].curr = Curr::Idle;
+                let now = self.now;
+                let rq = &mut self.rqs[cpu as usize];
+                rq.curr = Curr::Idle;
+                if !was_idle {
+                    rq.lately.since = now;
+                }
             }
         }
         self.rqs[cpu as usize].next_ext = next.is_some();
@@ -1231,7 +1263,9 @@ impl Ext {
         if was == Curr::Idle {
             self.scx_update_idle(ops, cpu, false, true);
         }
-        self.rqs[cpu as usize].curr = Curr::Above;
+        let now = self.now;
+        let rq = &mut self.rqs[cpu as usize];
+        (rq.curr, rq.lately.since) = (Curr::Above, now);
     }
 
     /// `put_prev_task_scx()`.
@@ -1241,6 +1275,7 @@ impl Ext {
         }
         self.call(ops, Some(cpu), Call::Stopping { p, runnable: true });
         self.set_runnable(p);
+        self.note(p, What::Stopped { slice_left: ops.slice(p) != 0 });
         if ops.slice(p) != 0 {
             if self.task(p).immed {
                 self.task_mut(p).reenq_reason = SCX_TASK_REENQ_PREEMPTED;
@@ -1274,7 +1309,10 @@ impl Ext {
         let task = self.task_mut(p);
         task.runnable = None;
         task.reset_runnable_at = true;
-        self.rqs[cpu as usize].curr = Curr::Ext(p);
+        self.waits[p.0 as usize].clear();
+        let now = self.now;
+        let rq = &mut self.rqs[cpu as usize];
+        (rq.curr, rq.lately.since) = (Curr::Ext(p), now);
     }
 
     /// `task_tick_scx()`: the running task's tick. Asks for a reschedule if its slice is over.
@@ -1373,6 +1411,7 @@ impl Ext {
             leave.push(p);
         }
         for &p in &leave {
+            self.note(p, What::Reenqueued);
             self.do_enqueue_task(ops, cpu, p, SCX_ENQ_REENQ, None);
             self.task_mut(p).reenq_reason = 0;
         }
@@ -1386,6 +1425,7 @@ impl Ext {
             self.dispatch_dequeue(p);
             let cpu = self.task(p).cpu;
             self.task_mut(p).reenq_reason = SCX_TASK_REENQ_KFUNC;
+            self.note(p, What::Reenqueued);
             self.do_enqueue_task(ops, cpu, p, SCX_ENQ_REENQ, None);
             self.task_mut(p).reenq_reason = 0;
         }
@@ -1403,7 +1443,8 @@ impl Ext {
         }
     }
 
-    /// `check_rq_for_timeouts()` of each CPU: ends the scheduler if a task has been runnable for too long.
+    /// `check_rq_for_timeouts()` of each CPU: ends the scheduler if a task has been runnable for too long, with how it
+    /// came to that ([`Exit::chain`]).
     pub fn check_for_timeouts(&mut self) {
         let limit = u64::from(self.timeout_ms()) * 1_000_000;
         let late = |task: &Entity| self.now > task.runnable_at + limit;
@@ -1414,8 +1455,12 @@ impl Ext {
             let ms = (self.now - task.runnable_at) / 1_000_000;
             let named = self.named(TaskId(at as u32));
             let message = format!("{named} failed to run for {}.{:03}s", ms / 1000, ms % 1000);
+            let chain = self.chain_of(TaskId(at as u32));
             self.this_cpu = cpu;
             self.end(ExitKind::Stall, message, 0);
+            if let Some(exit) = self.exit.as_mut().filter(|exit| exit.kind == ExitKind::Stall) {
+                exit.chain = chain;
+            }
         }
     }
 
@@ -1643,7 +1688,10 @@ impl Ext {
             ops.set_slice(p, slice);
         }
         self.lock_dsq(from);
-        self.dsq_mut(from).remove(key);
+        let now = self.now;
+        let queue = self.dsq_mut(from);
+        queue.remove(key);
+        queue.taken = Some((now, cpu, p));
         self.task_mut(p).dsq = None;
         match to {
             Dsq::Local(to) if to == task_cpu => self.move_local_task_to_local_dsq(ops, p, flags, to),
@@ -1717,6 +1765,8 @@ impl Ext {
         } else {
             Kick::Resched
         };
+        let (now, by) = (self.now, self.this_cpu);
+        self.rqs[cpu as usize].lately.kicked(now, by, kick);
         let kicks = &mut self.rqs[self.this_cpu as usize].kicks;
         match kicks.binary_search_by_key(&cpu, |&(cpu, _)| cpu) {
             Err(at) => kicks.insert(at, (cpu, kick)),

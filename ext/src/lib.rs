@@ -8,6 +8,7 @@
 //!        │ dispatch_q   local, global, user     │
 //!        │ idle         idle masks, their choice│
 //!        │ entity       what a task has         │
+//!        │ stall        how a wait came to be   │
 //!        └──────┬───────────────────────▲───────┘
 //!          Call │                       │ kernel functions
 //!               ▼                       │
@@ -24,3 +25,4 @@ pub mod ext;
 pub mod flags;
 pub mod idle;
 pub mod ops;
+pub mod stall;

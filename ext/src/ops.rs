@@ -268,6 +268,9 @@ pub struct Exit {
     pub at: u64,
     /// The CPU that found it.
     pub cpu: Cpu,
+    /// Of a stall: how it came to that, a line for each thing that happened and for each thing that is so
+    /// ([`Ext::chain_of`]).
+    pub chain: Vec<String>,
 }
 
 impl fmt::Display for Exit {
@@ -283,7 +286,7 @@ impl fmt::Display for Exit {
         if !self.message.is_empty() {
             write!(f, ": {}", self.message)?;
         }
-        Ok(())
+        self.chain.iter().try_for_each(|line| write!(f, "\n    {line}"))
     }
 }
 

@@ -166,7 +166,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(exit) = state.ext.exit()
             && self.failed.is_none()
         {
-            self.failed = Some(SimError::Scheduler(format!("{} has ended: {exit}", state.ext.declared().name)));
+            let name = state.ext.declared().name.clone();
+            self.failed = Some(SimError::SchedulerEnded { name, exit: Box::new(exit.clone()) });
         }
         self.sys.ext = Some(state);
         for request in requests {

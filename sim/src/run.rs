@@ -2,7 +2,7 @@
 
 use crate::PmSide;
 use std::fmt;
-use wakelab_ext::ops::Scheduler;
+use wakelab_ext::ops::{Exit, Scheduler};
 use wakelab_kernel::{FeatureSet, Preset};
 use wakelab_machine::Machine;
 use wakelab_pm::power::PowerStats;
@@ -63,9 +63,17 @@ pub enum SimError {
     /// The workload does not fit the machine, or does what no program may.
     #[error("{0}")]
     Workload(String),
-    /// The scheduler could not be loaded, or has ended.
+    /// The scheduler could not be loaded.
     #[error("scheduler {0}")]
     Scheduler(String),
+    /// The scheduler has ended.
+    #[error("scheduler {name} has ended: {exit}")]
+    SchedulerEnded {
+        /// Its `ops.name`.
+        name: String,
+        /// How it ended; of a stall with how it came to that.
+        exit: Box<Exit>,
+    },
     /// No task can ever run again.
     #[error("deadlock at {at} ns: {}", Deadlock(waiting))]
     Deadlock {

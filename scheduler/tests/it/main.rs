@@ -2,4 +2,5 @@
 
 mod misbehaves;
 mod simple;
+mod stalls;
 mod support;
