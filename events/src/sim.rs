@@ -4,7 +4,7 @@
 //! start of the run. Tasks are numbers in the order of their creation, from 0; kworkers come before the workload's
 //! tasks.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use wakelab_sched::balance::{CpuIdleType, Imbalance, Outcome};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -25,6 +25,81 @@ pub enum Queued {
     /// The wakee sleeps but is still on its run queue, because EEVDF delayed its dequeue. It stays there, without a
     /// decision.
     Delayed,
+}
+
+/// A dispatch queue of sched_ext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ScxDsq {
+    /// The local queue of a CPU.
+    Local(Cpu),
+    /// The global queue of a node.
+    Global(u32),
+    /// A queue that the scheduler made, by its ID.
+    User(u64),
+}
+
+impl fmt::Display for ScxDsq {
+    /// `local:3`, `global:0`, `0x1f`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScxDsq::Local(cpu) => write!(f, "local:{cpu}"),
+            ScxDsq::Global(node) => write!(f, "global:{node}"),
+            ScxDsq::User(id) => write!(f, "{id:#x}"),
+        }
+    }
+}
+
+/// What happens to a task under a scheduler of sched_ext on the way from its wake-up to a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScxStep {
+    /// A CPU is chosen for it (`select_task_rq_scx()`).
+    Selected,
+    /// It joins a CPU's run queue (`enqueue_task_scx()`).
+    Joins,
+    /// It was stopped (`put_prev_task_scx()`).
+    Stopped,
+    /// `ops.enqueue()` has put it on no queue: the scheduler has it.
+    Held,
+    /// It joins a dispatch queue (`dispatch_enqueue()`).
+    Queued,
+    /// A CPU takes it from a dispatch queue that is not its own (`consume_dispatch_q()`).
+    Taken,
+    /// It goes from one CPU's run queue to another's (`move_remote_task_to_local_dsq()`).
+    Moved,
+    /// The core takes it from its queue, to enqueue it again.
+    Reenqueued,
+    /// It is picked to run (`set_next_task_scx()`).
+    Picked,
+}
+
+impl ScxStep {
+    /// All steps, in the order in which a wait can have them.
+    pub const ALL: [ScxStep; 9] = [
+        ScxStep::Selected,
+        ScxStep::Joins,
+        ScxStep::Stopped,
+        ScxStep::Held,
+        ScxStep::Queued,
+        ScxStep::Taken,
+        ScxStep::Moved,
+        ScxStep::Reenqueued,
+        ScxStep::Picked,
+    ];
+
+    /// The name in tables and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScxStep::Selected => "selected",
+            ScxStep::Joins => "joins",
+            ScxStep::Stopped => "stopped",
+            ScxStep::Held => "held",
+            ScxStep::Queued => "queued",
+            ScxStep::Taken => "taken",
+            ScxStep::Moved => "moved",
+            ScxStep::Reenqueued => "reenqueued",
+            ScxStep::Picked => "picked",
+        }
+    }
 }
 
 /// An event of a simulated run.
@@ -209,6 +284,23 @@ pub enum Event {
         weight: u32,
         /// The new value; `None` with SIS_UTIL off.
         nr_idle_scan: Option<i32>,
+    },
+    /// A step of a task under a scheduler of sched_ext. Only sinks with [`Sink::INPUTS`] receive it.
+    Scx {
+        /// The task.
+        task: Task,
+        /// The CPU on which it happens.
+        cpu: Cpu,
+        /// What happens.
+        step: ScxStep,
+        /// The operation that does it (`enqueue`); `None` for the core.
+        op: Option<&'static str>,
+        /// The queue that it joins, or is taken from.
+        dsq: Option<ScxDsq>,
+        /// How many tasks are on that queue already when it joins.
+        queued: Option<u32>,
+        /// The CPU that is chosen, or whose run queue it joins.
+        to_cpu: Option<Cpu>,
     },
     /// A task has completed a transaction.
     Done {

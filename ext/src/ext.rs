@@ -12,7 +12,7 @@ use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
 use crate::flags::*;
 use crate::idle::{Asks, Idle, IdleError, IdleTopology};
 use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, pid};
-use crate::stall::{Wait, What};
+use crate::stall::{Step, Wait, What};
 use std::collections::BTreeMap;
 use wakelab_kernel::{ExtRules, ExtSelectCpu};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -94,6 +94,23 @@ pub struct ExtStats {
     pub remote: u64,
 }
 
+impl ExtStats {
+    /// The counts with their names: those of the kernel's events, and where tasks went.
+    pub fn list(&self) -> [(&'static str, u64); 9] {
+        [
+            ("local", self.local),
+            ("global", self.global),
+            ("user", self.user),
+            ("direct", self.direct),
+            ("remote", self.remote),
+            ("SCX_EV_SELECT_CPU_FALLBACK", self.select_cpu_fallback),
+            ("SCX_EV_DISPATCH_KEEP_LAST", self.dispatch_keep_last),
+            ("SCX_EV_ENQ_SKIP_EXITING", self.enq_skip_exiting),
+            ("SCX_EV_REFILL_SLICE_DFL", self.refill_slice_dfl),
+        ]
+    }
+}
+
 /// Where `scx_bpf_dsq_insert()` puts a task that is being placed or enqueued (`direct_dispatch_task`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direct {
@@ -168,6 +185,8 @@ pub struct Ext {
     tasks: Vec<Entity>,
     /// By task: the steps of its present wait.
     pub(crate) waits: Vec<Wait>,
+    /// The steps of all tasks, if somebody asked for them.
+    pub(crate) log: Option<Vec<(TaskId, Step)>>,
     /// The operation whose `scx_bpf_dsq_insert()` is being carried out after it has returned.
     placed_by: Option<Op>,
     /// By node.
@@ -254,6 +273,7 @@ impl Ext {
             rqs: vec![ScxRq::default(); nr_cpus],
             tasks: Vec::new(),
             waits: Vec::new(),
+            log: None,
             placed_by: None,
             global: vec![DispatchQ::default(); nr_nodes],
             user: BTreeMap::new(),
@@ -861,7 +881,8 @@ impl Ext {
         (task.dsq, task.dsq_seq) = (Some((dsq, key)), seq);
         task.ops_state = OpsState::None;
         let op = self.placed_by.take().or(self.running.map(|call| call.op()));
-        self.note(p, What::Queued { dsq, op });
+        let queued = self.dsq(dsq).nr() - 1;
+        self.note(p, What::Queued { dsq, op, queued });
         match dsq {
             Dsq::Local(cpu) => {
                 self.stats.local += 1;
@@ -1069,6 +1090,8 @@ impl Ext {
             queue.remove(key);
             queue.taken = Some((now, cpu, p));
             self.task_mut(p).dsq = None;
+            let op = self.running.map(|call| call.op());
+            self.note(p, What::Taken { dsq, op });
             match own {
                 true => self.move_local_task_to_local_dsq(ops, p, enq_flags, cpu),
                 false => self.move_remote_task_to_local_dsq(ops, p, enq_flags, cpu),
@@ -1309,7 +1332,7 @@ impl Ext {
         let task = self.task_mut(p);
         task.runnable = None;
         task.reset_runnable_at = true;
-        self.waits[p.0 as usize].clear();
+        self.note_picked(p);
         let now = self.now;
         let rq = &mut self.rqs[cpu as usize];
         (rq.curr, rq.lately.since) = (Curr::Ext(p), now);
@@ -1693,6 +1716,8 @@ impl Ext {
         queue.remove(key);
         queue.taken = Some((now, cpu, p));
         self.task_mut(p).dsq = None;
+        let op = self.running.map(|call| call.op());
+        self.note(p, What::Taken { dsq: from, op });
         match to {
             Dsq::Local(to) if to == task_cpu => self.move_local_task_to_local_dsq(ops, p, flags, to),
             Dsq::Local(to) if self.task_can_run_on_remote_rq(p, to, true) => {

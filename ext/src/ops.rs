@@ -222,6 +222,12 @@ pub trait Ops: TaskFields {
         let _ = (ext, number);
     }
 
+    /// What the scheduler has counted so far in variables and maps of its own, by their names; nothing if it has no
+    /// such counters.
+    fn counters(&mut self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+
     /// Runs an operation that the scheduler has. Kernel functions that it calls are methods of [`Ext`]. Returns what
     /// the operation returns; 0 if that is nothing, or if the scheduler has ended ([`Ext::exit`]).
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64;

@@ -14,29 +14,68 @@ use wakelab_sched::runqueue::TaskId;
 
 /// What happened to a task that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// `select_task_rq_scx()` for a wake-up or a fork: who asked, where the task ran last, and the CPU that was chosen.
-    Selected { by: Option<TaskId>, fork: bool, prev_cpu: Cpu, cpu: Cpu },
+pub enum What {
+    /// `select_task_rq_scx()` for a wake-up or a fork: a CPU was chosen.
+    Selected {
+        /// The task that wakes or forks it; `None` for an interrupt, or the idle task.
+        by: Option<TaskId>,
+        /// Whether it is a fork.
+        fork: bool,
+        /// Where it ran last.
+        prev_cpu: Cpu,
+        /// The CPU that was chosen.
+        cpu: Cpu,
+    },
     /// `enqueue_task_scx()`: it joins a CPU's run queue.
-    Joins { cpu: Cpu },
-    /// `put_prev_task_scx()`: it was stopped, with some of its slice left or not.
-    Stopped { slice_left: bool },
+    Joins {
+        /// The CPU.
+        cpu: Cpu,
+    },
+    /// `put_prev_task_scx()`: it was stopped.
+    Stopped {
+        /// Whether some of its slice was left.
+        slice_left: bool,
+    },
     /// `ops.enqueue()` has returned, and put it on no queue.
     Held,
-    /// `dispatch_enqueue()`: it joins a queue, in an operation or by the core.
-    Queued { dsq: Dsq, op: Option<Op> },
+    /// `dispatch_enqueue()`: it joins a queue.
+    Queued {
+        /// The queue.
+        dsq: Dsq,
+        /// The operation that put it there; `None` for the core.
+        op: Option<Op>,
+        /// How many tasks are there already.
+        queued: u32,
+    },
+    /// `consume_dispatch_q()`, `scx_dsq_move()`: a CPU takes it from a queue.
+    Taken {
+        /// The queue.
+        dsq: Dsq,
+        /// The operation that takes it; `None` for the core.
+        op: Option<Op>,
+    },
     /// `move_remote_task_to_local_dsq()`: it belongs to another CPU's run queue now.
-    Moved { from: Cpu, to: Cpu },
+    Moved {
+        /// The CPU whose run queue it leaves.
+        from: Cpu,
+        /// The CPU whose run queue it joins.
+        to: Cpu,
+    },
     /// `reenq_local()`, `reenq_user()`: the core took it from its queue, to give it back to the scheduler.
     Reenqueued,
+    /// `set_next_task_scx()`: it is picked to run, and the wait is over.
+    Picked,
 }
 
 /// What happened, when, and on which CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
-    at: u64,
-    on: Cpu,
-    what: What,
+pub struct Step {
+    /// When, ns.
+    pub at: u64,
+    /// The CPU on which it happened.
+    pub on: Cpu,
+    /// What happened.
+    pub what: What,
 }
 
 /// The first steps of a wait are kept, and the last ones.
@@ -146,6 +185,32 @@ impl Ext {
     pub(crate) fn note(&mut self, p: TaskId, what: What) {
         let step = Step { at: self.now, on: self.this_cpu, what };
         self.waits[p.0 as usize].push(step);
+        self.log(p, step);
+    }
+
+    /// The task is picked to run: its wait is over.
+    #[inline]
+    pub(crate) fn note_picked(&mut self, p: TaskId) {
+        self.waits[p.0 as usize].clear();
+        self.log(p, Step { at: self.now, on: self.this_cpu, what: What::Picked });
+    }
+
+    #[inline]
+    fn log(&mut self, p: TaskId, step: Step) {
+        if let Some(log) = &mut self.log {
+            log.push((p, step));
+        }
+    }
+
+    /// From now on keeps every step of every task, until somebody [takes](Self::take_log) them.
+    pub fn log_steps(&mut self) {
+        self.log.get_or_insert_default();
+    }
+
+    /// The steps since this was last called, in the order in which they happened; none if nobody asked to
+    /// [keep](Self::log_steps) them.
+    pub fn take_log(&mut self) -> Vec<(TaskId, Step)> {
+        self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// A CPU that looks for a task may not run this one.
@@ -221,10 +286,12 @@ impl Ext {
             What::Stopped { slice_left: true } => format!("CPU {on} stops it before its slice is over"),
             What::Stopped { slice_left: false } => format!("CPU {on} stops it as its slice is over"),
             What::Held => "ops.enqueue() returns, and puts it on no DSQ".to_owned(),
-            What::Queued { dsq, op: Some(op) } => format!("ops.{}() on CPU {on} puts it on {dsq}", op.name()),
-            What::Queued { dsq, op: None } => format!("the core puts it on {dsq}"),
+            What::Queued { dsq, op: Some(op), .. } => format!("ops.{}() on CPU {on} puts it on {dsq}", op.name()),
+            What::Queued { dsq, op: None, .. } => format!("the core puts it on {dsq}"),
+            What::Taken { dsq, .. } => format!("CPU {on} takes it from {dsq}"),
             What::Moved { from, to } => format!("it moves from CPU {from} to CPU {to}"),
             What::Reenqueued => "the core takes it from its queue, to enqueue it again".to_owned(),
+            What::Picked => format!("CPU {on} picks it"),
         }
     }
 

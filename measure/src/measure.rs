@@ -144,6 +144,7 @@ impl Measure {
             regret: self.regret.map(|regret| regret.finish(ended_ns, &changes)),
             changes,
             power: None,
+            scheduler: Vec::new(),
         }
     }
 

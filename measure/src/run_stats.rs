@@ -67,6 +67,9 @@ pub struct RunStats {
     /// Frequencies, idle states and energy; `None` if the run has no power management. The caller that ran the
     /// simulation adds them.
     pub power: Option<PowerStats>,
+    /// Counts of the whole run under a scheduler of sched_ext, by name; empty without one. The caller that ran the
+    /// simulation adds them.
+    pub scheduler: Vec<(String, u64)>,
 }
 
 impl RunStats {

@@ -2,6 +2,7 @@
 
 use crate::VERSION;
 use crate::numbers::{count, duration, share, thousands, us};
+use crate::scx_wakeups::{steps_json, steps_text};
 use crate::stats::title;
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
@@ -22,11 +23,13 @@ pub enum By {
     Comm,
     /// The CPU where the wakee was put.
     Cpu,
+    /// The dispatch queue of sched_ext, of those that are no CPU's own.
+    Dsq,
 }
 
 impl By {
     /// All of them.
-    pub const ALL: [By; 3] = [By::Comm, By::Cpu, By::Cause];
+    pub const ALL: [By; 4] = [By::Comm, By::Cpu, By::Dsq, By::Cause];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -34,6 +37,7 @@ impl By {
             By::Cause => "cause",
             By::Comm => "comm",
             By::Cpu => "cpu",
+            By::Dsq => "dsq",
         }
     }
 
@@ -42,6 +46,7 @@ impl By {
             By::Cause => None,
             By::Comm => Some(&run.sums.by_comm),
             By::Cpu => Some(&run.sums.by_cpu),
+            By::Dsq => Some(&run.sums.by_dsq),
         }
     }
 }
@@ -105,6 +110,7 @@ pub(crate) fn by_title(by: By) -> &'static str {
         By::Cause => "By cause",
         By::Comm => "By name of the task that waited",
         By::Cpu => "By the CPU where the task was queued first",
+        By::Dsq => "By the dispatch queue on which the task was, of those that are no CPU's own",
     }
 }
 
@@ -162,6 +168,7 @@ pub(crate) fn part_name(part: &Part) -> String {
         Part::Comm(comm) if comm.is_empty() => "(no name)".to_owned(),
         Part::Comm(comm) => printable(comm).into_owned(),
         Part::Cpu(cpu) => cpu.to_string(),
+        Part::Dsq(dsq) => printable(dsq).into_owned(),
         Part::Other => "(others)".to_owned(),
     }
 }
@@ -187,6 +194,7 @@ pub(crate) fn headline(waits: &RunWaits, shown: Shown) -> Option<String> {
         Cause::BehindOtherIdle => "on a chosen busy CPU while an idle CPU existed elsewhere",
         Cause::BehindNoneIdle => "on a busy CPU while no CPU was idle",
         Cause::Preempted => "after a preemption",
+        Cause::SharedDsq => "on a dispatch queue that is no CPU's own",
         Cause::LeavingIdle => "for a CPU to come out of idle",
         Cause::Choosing => "for a CPU to be chosen",
         Cause::Unknown => "for reasons that are not known",
@@ -290,7 +298,11 @@ pub(crate) fn story(slow: &SlowWait, with_source: bool, knows_llcs: bool) -> Str
         Began::Woken { waker_cpu, waker, prev_cpu, reason, chose } => {
             let waker = waker.as_ref().map_or("an interrupt of the idle task".to_owned(), task);
             let prev = prev_cpu.map_or(String::new(), |prev| format!(", last on {prev}"));
-            let unknown = if *chose == Some(false) { "no choice was made" } else { "the reason is not known" };
+            let unknown = match chose {
+                _ if !wait.steps.is_empty() => "sched_ext",
+                Some(false) => "no choice was made",
+                _ => "the reason is not known",
+            };
             let reason = reason.map_or(unknown, |reason| reason.name());
             writeln!(text, "  woken by {waker} on cpu {waker_cpu}{prev} → {} [{reason}]{before}; {ahead}", wait.cpu)
         }
@@ -302,6 +314,9 @@ pub(crate) fn story(slow: &SlowWait, with_source: bool, knows_llcs: bool) -> Str
         }
         Began::Taken => writeln!(text, "  taken while it ran, by load balancing; {ahead}"),
     };
+    for step in steps_text(&wait.steps, &wait.names, wait.t_ns) {
+        let _ = writeln!(text, "  {step}");
+    }
     let mut did: Vec<String> = wait.ran.iter().take(RAN).map(did).collect();
     let rest = wait.ran.iter().skip(RAN).map(|ran| ran.ns).sum::<u64>() + wait.ran_others.1;
     let others = wait.ran.len().saturating_sub(RAN) as u64 + wait.ran_others.0;
@@ -426,6 +441,7 @@ fn parts_json(parts: &Parts) -> Value {
         value["name"] = match part {
             Part::Comm(comm) => (**comm).into(),
             Part::Cpu(cpu) => cpu.to_string().into(),
+            Part::Dsq(dsq) => (**dsq).into(),
             Part::Other => "(others)".into(),
         };
         value
@@ -471,6 +487,6 @@ fn wait_json(slow: &SlowWait, knows_llcs: bool) -> Value {
             "llc_ns": knows_llcs.then_some(idle.llc_ns), "llc_most": knows_llcs.then_some(idle.llc_most),
             "all_ns": idle.all_ns, "all_most": idle.all_most,
         },
-        "adrift": wait.adrift,
+        "adrift": wait.adrift, "steps": steps_json(&wait.steps),
     })
 }

@@ -5,6 +5,7 @@ use crate::kfuncs::{self, Kfunc};
 use crate::loaders::Loading;
 use oorandom::Rand64;
 use std::collections::BTreeMap;
+use wakelab_bpf::image::{MapKind, Variable};
 use wakelab_bpf::machine::{Counts, Fault, Kernel, Machine};
 use wakelab_ext::ext::{DsqIter, Ext};
 use wakelab_ext::ops::{Call, ExitKind, Op, Ops, ProgramCosts, TaskFields, TaskInfo};
@@ -303,6 +304,39 @@ impl Ops for BpfOps {
     fn timer(&mut self, ext: &mut Ext, number: u32) {
         let Some(timer) = self.state.timers.remove(&number) else { return };
         self.running().run(ext, |machine, kernel| machine.call_timer(kernel, timer));
+    }
+
+    /// Variables `nr_*` that its programs write, and maps `stats`, as schedulers call what their user space prints.
+    fn counters(&mut self) -> Vec<(String, u64)> {
+        let mut names: Vec<String> = Vec::new();
+        let mut stats: Vec<(u32, u32)> = Vec::new();
+        for (number, map) in self.machine.image().maps.iter().enumerate() {
+            let counts = |of: &&Variable| of.name.starts_with("nr_") && of.size == 8 && of.element == 8 && !of.signed;
+            if !map.read_only {
+                names.extend(map.variables.iter().filter(counts).map(|variable| variable.name.clone()));
+            }
+            if map.name == "stats" && map.kind == MapKind::PercpuArray && map.value_size == 8 {
+                stats.push((number as u32, map.max_entries));
+            }
+        }
+        let read = |machine: &Machine, addr: u64| machine.memory().read_u64(addr).unwrap_or(0);
+        let mut counters: Vec<(String, u64)> = Vec::new();
+        for name in names {
+            if let Some((addr, _)) = self.machine.variable(&name) {
+                let value = read(&self.machine, addr);
+                counters.push((name, value));
+            }
+        }
+        for (map, entries) in stats {
+            for entry in 0..entries {
+                let of_cpus = (0..self.state.nr_cpus)
+                    .filter_map(|cpu| self.machine.map_lookup_percpu(map, &entry.to_le_bytes(), cpu))
+                    .collect::<Vec<u64>>();
+                let sum = of_cpus.into_iter().map(|addr| read(&self.machine, addr)).sum();
+                counters.push((format!("stats[{entry}]"), sum));
+            }
+        }
+        counters
     }
 
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {

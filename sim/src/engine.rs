@@ -139,6 +139,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             cpus: self.sys.cpus.iter().map(|c| c.time).collect::<Vec<CpuTime>>(),
             wakeups: self.wakeups,
             events: self.events,
+            scheduler: self.ext_counters(),
         }
     }
 

@@ -15,11 +15,13 @@ use crate::system::System;
 use crate::task::State;
 use crate::{Setup, SimError};
 use std::fmt;
-use wakelab_events::sim::{Event, Sink};
+use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
+use wakelab_ext::entity::Dsq;
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
 use wakelab_ext::flags::{SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU};
 use wakelab_ext::idle::IdleTopology;
-use wakelab_ext::ops::{Host, Ops, ProgramCosts, Scheduler, TaskInfo};
+use wakelab_ext::ops::{self as scx, Host, Ops, ProgramCosts, Scheduler, TaskInfo};
+use wakelab_ext::stall::{Step, What};
 use wakelab_kernel::{ExtRules, Preset};
 use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
@@ -99,6 +101,28 @@ pub fn load(
     Ok((rules, declared, ops))
 }
 
+/// A step of a task, as an event.
+fn scx_event(task: TaskId, step: Step) -> Event {
+    let queue = |dsq| match dsq {
+        Dsq::Local(cpu) => ScxDsq::Local(cpu),
+        Dsq::Global(node) => ScxDsq::Global(node),
+        Dsq::User(id) => ScxDsq::User(id),
+    };
+    let none = (None, None, None, None);
+    let (kind, (op, dsq, queued, to_cpu)) = match step.what {
+        What::Selected { cpu, .. } => (ScxStep::Selected, (None, None, None, Some(cpu))),
+        What::Joins { cpu } => (ScxStep::Joins, (None, None, None, Some(cpu))),
+        What::Stopped { .. } => (ScxStep::Stopped, none),
+        What::Held => (ScxStep::Held, (Some(scx::Op::Enqueue), None, None, None)),
+        What::Queued { dsq, op, queued } => (ScxStep::Queued, (op, Some(queue(dsq)), Some(queued), None)),
+        What::Taken { dsq, op } => (ScxStep::Taken, (op, Some(queue(dsq)), None, None)),
+        What::Moved { to, .. } => (ScxStep::Moved, (None, None, None, Some(to))),
+        What::Reenqueued => (ScxStep::Reenqueued, none),
+        What::Picked => (ScxStep::Picked, none),
+    };
+    Event::Scx { task: task.0, cpu: step.on, step: kind, op: op.map(scx::Op::name), dsq, queued, to_cpu }
+}
+
 /// What of a run is not modelled beside a scheduler of sched_ext.
 fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> {
     let calls = |of: fn(&Call) -> bool| {
@@ -155,6 +179,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         state.ext.this_cpu = this_cpu;
         state.ext.current = self.sys.cpus[this_cpu as usize].curr;
         let result = f(&mut state.ext, &mut *state.ops);
+        if S::INPUTS {
+            state.ext.take_log().into_iter().for_each(|(task, step)| self.emit(|_| scx_event(task, step)));
+        }
         let mut requests = state.ext.take_requests();
         if let Some(cpu) = picking {
             requests.retain(|request| *request != Request::Resched(cpu));
@@ -173,6 +200,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         for request in requests {
             match request {
                 Request::Moved { task, from, to } => {
+                    self.emit(|_| Event::Migrate { task: task.0, from, to });
                     self.sys.tasks[task.0 as usize].cpu = to;
                     self.sys.cpus[from as usize].nr_running -= 1;
                     self.sys.cpus[to as usize].nr_running += 1;
@@ -197,8 +225,20 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.ext.as_mut().map_or(0, |state| state.ext.take_spent())
     }
 
+    /// What was counted so far ([`Outcome::scheduler`](crate::Outcome::scheduler)).
+    pub fn ext_counters(&mut self) -> Vec<(String, u64)> {
+        let Some(state) = &mut self.sys.ext else { return Vec::new() };
+        let core = state.ext.stats.list().map(|(name, count)| (name.to_owned(), count));
+        core.into_iter().chain(state.ops.counters()).collect()
+    }
+
     /// Enables the scheduler: `ops.init()`, then the tasks that exist already.
     pub fn enable_ext(&mut self) {
+        if S::INPUTS
+            && let Some(state) = &mut self.sys.ext
+        {
+            state.ext.log_steps();
+        }
         self.with_ext(|ext, ops| ext.init(ops));
         // The shell that forks the workload is not simulated.
         let exists = |id: &u32| !matches!(self.sys.tasks[*id as usize].state, State::New | State::Dead);

@@ -37,6 +37,9 @@ pub struct Outcome {
     /// Frequencies, idle states and energy from [`PmSide::measured_from`](crate::PmSide::measured_from) on; `None`
     /// without governors.
     pub power: Option<PowerStats>,
+    /// Counts of the whole run under a scheduler of sched_ext, by name: what the core counted, and then what the
+    /// scheduler did itself ([`Ops::counters`](wakelab_ext::ops::Ops::counters)). Empty without one.
+    pub scheduler: Vec<(String, u64)>,
 }
 
 /// A task in a deadlock, and what it waits for.

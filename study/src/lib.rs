@@ -41,6 +41,8 @@ pub mod replay;
 pub mod reproduce;
 mod scheduler;
 pub mod score;
+pub mod scx_waits;
+pub mod scx_wakeups;
 pub mod sensitivity;
 pub mod statistics;
 pub mod stats;

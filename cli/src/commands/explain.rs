@@ -5,17 +5,20 @@ use crate::flags::{HtmlFlag, RecordingFiles, WithFlag, by_name};
 use crate::out_file::HtmlFile;
 use crate::output::{Exit, hint, named_stdout, print, print_as_is, print_json, say, say_errors, stdout};
 use crate::progress::Bar;
+use anyhow::bail;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use wakelab_events::ReadError;
+use wakelab_events::stream::RunDescription;
 use wakelab_input::printable_lines;
 use wakelab_report as report;
 use wakelab_report::html::{Explanations, Piece};
 use wakelab_sched::select::Reason;
 use wakelab_study::explain::{Explained, Filter, explain_file, why_no_row};
 use wakelab_study::recordings::decision_files;
+use wakelab_study::scx_wakeups::{Routes, ScxWakeup, is_scx, scx_wakeups};
 use wakelab_study::stats;
 use wakelab_study::summary::summarize;
 use wakelab_study::{Decider, Progress};
@@ -114,6 +117,16 @@ impl Args {
         }
     }
 
+    /// The explanation of a wake-up under a scheduler of sched_ext, with the end of its line.
+    fn scx_text(&self, about: &RunDescription, wakeup: &ScxWakeup) -> String {
+        match self.format {
+            ExplainFormat::Json => format!("{}\n", report::scx_wakeups::json(about, wakeup)),
+            ExplainFormat::Text | ExplainFormat::Csv => {
+                printable_lines(&report::scx_wakeups::text(about, wakeup)).into_owned()
+            }
+        }
+    }
+
     /// The explanation of a row in the output format, with the end of its line.
     fn text(&self, explained: &Explained<'_>) -> String {
         match self.format {
@@ -140,6 +153,10 @@ fn moment(text: &str) -> Result<u64, String> {
 
 /// Explains rows, or counts reasons.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let (of_scx, others): (Vec<_>, Vec<_>) = args.files().0.into_iter().partition(|file| is_scx(file));
+    if !of_scx.is_empty() {
+        return scx(args, &of_scx, &others);
+    }
     let html = args.html.open()?;
     if args.summary {
         return summary(args, html.as_ref());
@@ -168,6 +185,80 @@ fn say_no_row(args: &Args) -> anyhow::Result<()> {
     say!("no row matches: {why}");
     hint("`wakelab explain FILE --summary` shows which reasons there are");
     Ok(())
+}
+
+/// Explains wake-ups of runs under a scheduler of sched_ext: operations decided, so that no decision is made again.
+fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exit> {
+    let refused = [
+        ("--with", args.with.with.is_some()),
+        ("--reason", args.reason.is_some()),
+        ("--html", args.html.html.is_some()),
+        ("--format csv", args.format == ExplainFormat::Csv),
+    ];
+    if let Some((flag, _)) = refused.into_iter().find(|(_, given)| *given) {
+        let file = files[0].display();
+        bail!("{flag}: {file} is of a run under a sched_ext scheduler, whose operations decide; expected no {flag}");
+    }
+    if let Some(other) = others.first() {
+        let (file, other) = (files[0].display(), other.display());
+        bail!("{file} is of a run under a sched_ext scheduler, and {other} is not; expected files of one kind");
+    }
+    let (filter, bar) = (args.filter(), Bar::new(files, !args.summary && args.slowest.is_none()));
+    let most = args.slowest.map(u64::from).or(args.limit).or(args.at.map(|_| 1)).unwrap_or(u64::MAX);
+    let (mut errors, mut found, mut left) = (args.files().1, false, most);
+    let mut routes = Routes::default();
+    // The longest waits first.
+    let mut slowest: BTreeMap<(Reverse<u64>, usize, u64), String> = BTreeMap::new();
+    let mut out = BufWriter::new(stdout());
+    for (number, file) in files.iter().enumerate() {
+        let mut broken: Option<io::Error> = None;
+        let result = scx_wakeups(file, &filter, &bar, |about, wakeup| {
+            found = true;
+            if args.summary {
+                routes.add(wakeup);
+                return true;
+            }
+            if let Some(keep) = args.slowest {
+                if let Some((at, _)) = wakeup.picked() {
+                    let key = (Reverse(at.saturating_sub(wakeup.t_ns)), number, wakeup.row);
+                    let full = slowest.len() >= keep as usize;
+                    if !full || slowest.last_key_value().is_some_and(|(last, _)| key < *last) {
+                        slowest.insert(key, args.scx_text(about, wakeup));
+                        if full {
+                            slowest.pop_last();
+                        }
+                    }
+                }
+                return true;
+            }
+            broken = out.write_all(args.scx_text(about, wakeup).as_bytes()).err();
+            left -= 1;
+            left > 0 && broken.is_none()
+        });
+        bar.file(file);
+        if let Some(error) = broken {
+            return Err(named_stdout(error).into());
+        }
+        errors.extend(result.err());
+        if left == 0 {
+            break;
+        }
+    }
+    bar.finish();
+    slowest.values().try_for_each(|text| out.write_all(text.as_bytes())).map_err(named_stdout)?;
+    out.flush().map_err(named_stdout)?;
+    if args.summary && found {
+        match args.format {
+            ExplainFormat::Json => print_json(&report::scx_wakeups::routes_json(&routes))?,
+            ExplainFormat::Text | ExplainFormat::Csv => print(&report::scx_wakeups::routes_text(&routes))?,
+        }
+    }
+    say_errors(&errors);
+    if !found && errors.is_empty() {
+        say!("no row matches: no wake-up has all that was asked for");
+        hint("`wakelab explain FILE --summary` shows how tasks came to their CPUs");
+    }
+    Ok(exit(&errors, if found { Exit::Done } else { Exit::NoMatch }))
 }
 
 fn explain(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError>> {

@@ -30,9 +30,9 @@ pub struct Args {
     /// 0s for all waits.
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
     over: u64,
-    /// Also sum by comm or cpu.
+    /// Also sum by comm, cpu or dsq.
     ///
-    /// By the name of the task that waited, or the CPU where it was queued first.
+    /// By the name of the task that waited, the CPU where it was queued first, or the dispatch queue of sched_ext.
     #[arg(long, value_name = "WHAT", hide_possible_values = true, default_value = "cause", hide_default_value = true,
           value_parser = by_name(By::ALL, By::name))]
     by: By,

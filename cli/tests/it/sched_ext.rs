@@ -23,6 +23,10 @@ fn a_side_can_be_an_object_with_a_variable_that_is_set() {
         assert_eq!(output.status.code(), Some(0), "{errors}");
         assert!(text.contains("scheduler scx_simple (base the fair class)"), "{text}");
         assert!(!errors.contains("every difference is 0"), "{errors}");
+        // scx_simple counts the tasks that go to local queues, and those that go to its own.
+        let own = text.lines().find(|line| line.contains(" with: stats[0] ")).unwrap_or_else(|| panic!("{text}"));
+        assert!(own.contains(", stats[1] "), "{own}");
+        assert!(text.contains("Where sched_ext put tasks in the whole run"), "{text}");
     }
 }
 
@@ -44,5 +48,44 @@ fn what_is_wrong_is_told_before_anything_runs() {
         assert_eq!(output.status.code(), Some(2), "{with}: {errors}");
         assert!(output.stdout.is_empty() && errors.starts_with("error: --with: "), "{with}: {errors}");
         assert!(errors.contains(error), "{with}: {errors}");
+    }
+}
+
+/// scx_simple puts a wakee on the local queue of an idle CPU, and else on its own queue, from which CPUs take it.
+#[test]
+fn explain_and_waits_tell_which_operation_put_a_task_where() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = [
+        ["compare", "--no-cache", "--machine", "test-2c", "--kernel", "v7.2"].as_slice(),
+        &["--workload", "hackbench:process-pipe", "--load", "1", "--base", "", "--with", SIMPLE],
+        &["--settle", "5ms", "--time", "10ms", "--repeat", "1", "--events"],
+        &[folder.path().to_str().expect("UTF-8")],
+    ];
+    let output = wakelab(Path::new(env!("CARGO_MANIFEST_DIR")), &args.concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = folder.path().join("workload=hackbench%3Aprocess-pipe/load=1%20group/side=with");
+    let run = run.to_str().expect("UTF-8");
+    let ask = |args: &[&str]| {
+        let output = wakelab(folder.path(), &[&[args[0], run], &args[1..]].concat());
+        (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"), output.stderr)
+    };
+    let (code, text, _) = ask(&["explain", "--slowest", "1"]);
+    assert_eq!(code, Some(0), "{text}");
+    for part in
+        ["select_task_rq chooses ", "ops.enqueue() on CPU ", "puts it on DSQ 0x0, where ", "in ops.dispatch(), "]
+    {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let (_, text, _) = ask(&["explain", "--summary"]);
+    assert!(text.contains("enqueue → 0x0, dispatch → local") && text.contains("select_cpu → local"), "{text}");
+    let (_, text, _) = ask(&["explain", "--limit", "3", "--format", "json"]);
+    let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(rows.iter().map(|row| row["row"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(2), Some(3)]);
+    let (code, _, errors) = ask(&["explain", "--with", "NO_SIS_UTIL"]);
+    assert_eq!(code, Some(2));
+    assert!(String::from_utf8_lossy(&errors).contains("whose operations decide; expected no --with"));
+    let (_, text, _) = ask(&["waits", "--over", "0s", "--by", "dsq", "--slowest", "1"]);
+    for part in ["shared DSQ", "0x0 ", "[sched_ext]", "puts it on DSQ 0x0, where "] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
     }
 }

@@ -18,17 +18,17 @@ pub use recorder::Recorder;
 use crate::table::{ColumnInfo, Table};
 use crate::task_groups::{GroupMembers, TaskGroups};
 use schema::{
-    Available, Balance, Enqueues, Frequencies, Hints, Idle, IdleStates, Migrations, Power, Switches, Tasks,
+    Available, Balance, Enqueues, Frequencies, Hints, Idle, IdleStates, Migrations, Power, Scx, Switches, Tasks,
     Transactions,
 };
 use wakeups::Wakeups;
 
 /// The version of the schema (`wakelab.schema_version` of every file). docs/formats.md describes which changes increase
 /// which number.
-pub const SCHEMA_VERSION: &str = "1.5";
+pub const SCHEMA_VERSION: &str = "1.6";
 
 /// All tables with their columns, in the order of docs/formats.md.
-pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 15] {
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 16] {
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)
     }
@@ -48,6 +48,7 @@ pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 15] {
         of::<Tasks>(),
         of::<TaskGroups>(),
         of::<GroupMembers>(),
+        of::<Scx>(),
     ]
 }
 

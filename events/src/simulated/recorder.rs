@@ -33,6 +33,8 @@ pub struct Recorder<'f> {
     tasks: TableFile<Tasks>,
     /// Only runs with control groups have these tables.
     groups: Option<(TableFile<TaskGroups>, TableFile<GroupMembers>)>,
+    /// Only runs under a scheduler of sched_ext have this table.
+    scx: Option<TableFile<Scx>>,
     /// By waking CPU: the inputs of its pending wake-up.
     pending_wakeups: Vec<DecisionInputs>,
     /// The inputs of a fork or exec. It is decided at one moment, which may be during a wake-up of the same CPU.
@@ -68,6 +70,7 @@ impl<'f> Recorder<'f> {
             transactions: TableFile::new(at, metadata)?,
             tasks: TableFile::new(at, metadata)?,
             groups: None,
+            scx: None,
             placement: DecisionInputs::default(),
             pending_wakeups: vec![DecisionInputs::default(); run.topology.cpus.len()],
             llcs: Vec::new(),
@@ -103,6 +106,9 @@ impl<'f> Recorder<'f> {
         if let Some((groups, members)) = self.groups {
             groups.finish()?;
             members.finish()?;
+        }
+        if let Some(scx) = self.scx {
+            scx.finish()?;
         }
         self.folder.keep(self.temporary, &self.parts)
     }
@@ -151,6 +157,14 @@ impl<'f> Recorder<'f> {
             uclamp_max: group.uclamp[1].map(|value| value as i32),
             cpus: cpus.as_deref(),
         })
+    }
+
+    fn write_scx(&mut self, row: ScxRow<'_>) -> Result<(), WriteError> {
+        let file = match &mut self.scx {
+            Some(file) => file,
+            none => none.insert(TableFile::new(&self.new_files.0, &self.new_files.1)?),
+        };
+        file.push(row)
     }
 
     #[inline]
@@ -240,6 +254,19 @@ impl<'f> Recorder<'f> {
             }),
             Event::Done { task, latency } => {
                 self.transactions.push(TransactionRow { t_ns, pid: int(task), latency_ns: latency as i64 })
+            }
+            Event::Scx { task, cpu, step, op, dsq, queued, to_cpu } => {
+                let dsq = dsq.map(|dsq| dsq.to_string());
+                self.write_scx(ScxRow {
+                    t_ns,
+                    cpu: int(cpu),
+                    pid: int(task),
+                    step,
+                    op: op.unwrap_or(""),
+                    dsq: dsq.as_deref().unwrap_or(""),
+                    nr_queued: queued.map(int),
+                    to_cpu: to_cpu.map(int),
+                })
             }
             // No table has slack: a comparison counts it while it runs.
             Event::Period { .. } => Ok(()),

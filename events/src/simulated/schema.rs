@@ -1,11 +1,29 @@
 //! All tables except that of the wake-ups. docs/formats.md shows the descriptions of the columns; a test compares the
 //! two.
 
-use crate::sim::Queued;
+use crate::sim::{Queued, ScxStep};
 use crate::table::column::{Cpus, Name, Named, Text};
 use crate::table::table;
 use wakelab_sched::balance::{CpuIdleType, MigrationType, Outcome, Why};
 use wakelab_sched::select::{Affine, Reason};
+
+table! {
+    /// Steps of tasks under a scheduler of sched_ext.
+    Scx, ScxRow, "scx" {
+        t_ns: i64 = "When.";
+        cpu: i32 = "The CPU on which it happened.";
+        pid: i32 = "The task.";
+        step: Name<ScxStep> = "`selected`: a CPU was chosen for it; `joins`: it joined a run queue; `stopped`: another \
+                               was to run; `held`: `ops.enqueue()` put it on no queue; `queued`: it joined a dispatch \
+                               queue; `taken`: a CPU took it from one; `moved`: from one run queue to another; \
+                               `reenqueued`: the core took it back, to enqueue it again; `picked`: it was picked to run.";
+        op: Text = "The operation that did it, as `enqueue`; empty for the core.";
+        dsq: Text = "The queue that it joined or was taken from: `local:CPU`, `global:NODE`, or the ID of the \
+                     scheduler's own; empty for other steps.";
+        nr_queued: Option<i32> = "How many tasks were on the queue already when it joined; null for other steps.";
+        to_cpu: Option<i32> = "The CPU that was chosen, or whose run queue it joined; null for other steps.";
+    }
+}
 
 table! {
     /// Tasks that come and go.
@@ -185,6 +203,17 @@ named!(Queued {
     Queued::OnCpu => "on-cpu",
     Queued::Delayed => "delayed",
 });
+
+impl Named for ScxStep {
+    fn names() -> Vec<&'static str> {
+        ScxStep::ALL.map(ScxStep::name).to_vec()
+    }
+
+    #[inline]
+    fn index(self) -> i8 {
+        self as i8
+    }
+}
 
 named!(Affine {
     Affine::NotAsked => "not-asked",

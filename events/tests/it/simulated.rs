@@ -5,8 +5,9 @@ use crate::support::run::{run_info, topology};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::{self, File};
 use std::path::Path;
-use wakelab_events::sim::{Event, NewGroup, Sink};
+use wakelab_events::sim::{Event, NewGroup, ScxDsq, ScxStep, Sink};
 use wakelab_events::simulated::{EventFolder, SCHEMA_VERSION, tables};
+use wakelab_events::stream::{ScxStepRow, ScxSteps};
 
 /// The folder of the run.
 const RUN: &str = "workload=netperf%3ATCP_RR/load=2%20threads/side=with/variant=NO_SIS_UTIL/repeat=3";
@@ -35,12 +36,18 @@ fn every_file_has_the_metadata_of_its_run() {
     let folder = EventFolder::new(temporary.path()).expect("an empty folder");
     let mut recorder = folder.record(&run_info(&topology)).expect("files");
     recorder.event(7, &Event::Enqueue { cpu: 1, task: 2 });
+    let step = ScxStep::Queued;
+    let (op, dsq) = (Some("enqueue"), Some(ScxDsq::User(0x1f)));
+    recorder.event(8, &Event::Scx { task: 2, cpu: 1, step, op, dsq, queued: Some(3), to_cpu: None });
     let none = [None; 2];
     let group =
         NewGroup { group: 1, parent: 0, name: "a", weight: 100, idle: false, max: None, uclamp: none, cpus: None };
     recorder.group(0, &group);
     recorder.finish().expect("it is written");
     let run = temporary.path().join(RUN);
+    let read = ScxSteps::simulated(&run).next_step().expect("a file").expect("a step");
+    let (op, dsq) = ("enqueue".to_owned(), "0x1f".to_owned());
+    assert_eq!(read, ScxStepRow { t_ns: 8, cpu: 1, pid: 2, step, op, dsq, nr_queued: Some(3), to_cpu: None });
     let mut expected: Vec<String> = tables().iter().map(|(name, _)| format!("{name}.parquet")).collect();
     expected.sort();
     assert_eq!(names(&run), expected);
@@ -48,7 +55,7 @@ fn every_file_has_the_metadata_of_its_run() {
         let file = File::open(run.join(format!("{table}.parquet"))).expect("a file");
         let reader = SerializedFileReader::new(file).expect("Parquet");
         let data = reader.metadata().file_metadata();
-        assert_eq!(data.num_rows(), i64::from(matches!(table, "enqueues" | "task_groups")), "{table}");
+        assert_eq!(data.num_rows(), i64::from(matches!(table, "enqueues" | "task_groups" | "scx")), "{table}");
         let fields = data.schema_descr().root_schema().get_fields();
         let got: Vec<&str> = fields.iter().map(|field| field.name()).collect();
         assert_eq!(got, columns.iter().map(|column| column.name).collect::<Vec<_>>());

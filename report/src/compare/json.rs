@@ -125,5 +125,9 @@ fn side(side: &Side) -> Value {
     if let Some(power) = &side.power {
         value["power"] = json!(power);
     }
+    if !side.scheduler.is_empty() {
+        let counters = side.scheduler.iter().map(|(name, mean)| (name.clone(), json!(mean)));
+        value["scheduler"] = Value::Object(counters.collect());
+    }
     value
 }

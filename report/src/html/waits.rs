@@ -71,6 +71,7 @@ fn add(page: &mut Page, number: usize, side: &str, waits: &RunWaits, shown: Show
         By::Cause => None,
         By::Comm => Some(parts(&format!("by-comm-{number}"), side, shown.by, &waits.sums.by_comm)),
         By::Cpu => Some(parts(&format!("by-cpu-{number}"), side, shown.by, &waits.sums.by_cpu)),
+        By::Dsq => Some(parts(&format!("by-dsq-{number}"), side, shown.by, &waits.sums.by_dsq)),
     });
     let headline = headline(waits, shown);
     page.sections.push(Section {

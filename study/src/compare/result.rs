@@ -185,6 +185,9 @@ pub struct Side {
     pub regret: Option<RegretSummary>,
     /// Frequencies, idle states and energy; `None` if no governor was active.
     pub power: Option<PowerSummary>,
+    /// What the core and a scheduler of sched_ext counted in a whole run, by name; mean over repeats. Empty without a
+    /// scheduler.
+    pub scheduler: Vec<(String, f64)>,
     /// The numbers of each repeat.
     pub runs: Vec<RunStats>,
 }
@@ -328,6 +331,13 @@ pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, wit
     }
 }
 
+/// The mean of each counter over the runs, which have the same ones.
+fn counters(runs: &[RunStats]) -> Vec<(String, f64)> {
+    let names = runs.first().map_or(&[][..], |run| &run.scheduler);
+    let of = |at: usize| mean(&runs.iter().map(|run| run.scheduler[at].1 as f64).collect::<Vec<_>>());
+    names.iter().enumerate().map(|(at, (name, _))| (name.clone(), of(at))).collect()
+}
+
 fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
     let values: Vec<f64> = runs.iter().map(|run| run.metric(&workload.metric)).collect();
     let over_runs = |number: fn(&RunStats) -> f64| mean(&runs.iter().map(number).collect::<Vec<_>>());
@@ -353,6 +363,7 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         threads: ThreadSummary::of(workload, &runs),
         regret: RegretSummary::of(&runs),
         power: PowerSummary::of(&runs),
+        scheduler: counters(&runs),
         values,
         runs,
     }

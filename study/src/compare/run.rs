@@ -56,7 +56,7 @@ pub(crate) fn measured(
         return Err(Why::Unfinished(outcome.ended));
     }
     let mut stats = measure.finish(outcome.ended);
-    stats.power = outcome.power;
+    (stats.power, stats.scheduler) = (outcome.power, outcome.scheduler);
     if stats.measured_ns == 0 {
         return Err(Why::Over { ended: outcome.ended, settle: settle_ns });
     }

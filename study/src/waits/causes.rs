@@ -2,6 +2,7 @@
 
 use super::history::Ran;
 use super::idle::IdleMeanwhile;
+use crate::scx_waits::{WaitStep, shared_time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wakelab_measure::Waits;
@@ -22,19 +23,23 @@ pub enum Cause {
     Choosing,
     /// The wait began because it was preempted.
     Preempted,
+    /// Under a scheduler of sched_ext: for more than half of it the task was on a dispatch queue that is no CPU's own,
+    /// or with the scheduler.
+    SharedDsq,
     /// It is not known what its CPU did, or on which CPU it was queued.
     Unknown,
 }
 
 impl Cause {
     /// All of them, in the order of the output.
-    pub const ALL: [Cause; 7] = [
+    pub const ALL: [Cause; 8] = [
         Cause::BehindLlcIdle,
         Cause::BehindOtherIdle,
         Cause::BehindNoneIdle,
         Cause::LeavingIdle,
         Cause::Choosing,
         Cause::Preempted,
+        Cause::SharedDsq,
         Cause::Unknown,
     ];
 
@@ -47,6 +52,7 @@ impl Cause {
             Cause::LeavingIdle => "leaving idle",
             Cause::Choosing => "choosing",
             Cause::Preempted => "preempted",
+            Cause::SharedDsq => "shared DSQ",
             Cause::Unknown => "unknown",
         }
     }
@@ -62,6 +68,9 @@ impl Cause {
             Cause::LeavingIdle => "its CPU was idle, and came out of it",
             Cause::Choosing => "not queued yet: its CPU was being chosen, or it still ran",
             Cause::Preempted => "it began because the task was preempted",
+            Cause::SharedDsq => {
+                "on a dispatch queue that is no CPU's own, or with the scheduler, for more than half of it"
+            }
             Cause::Unknown => "not known what its CPU did, or where it was queued",
         }
     }
@@ -174,6 +183,8 @@ pub enum Part {
     Comm(Arc<str>),
     /// A CPU.
     Cpu(u32),
+    /// A dispatch queue of sched_ext that is no CPU's own; `held` for a scheduler that keeps tasks itself.
+    Dsq(Arc<str>),
     /// What has no room.
     Other,
 }
@@ -182,7 +193,7 @@ pub enum Part {
 pub type Parts = BTreeMap<Part, ByCause>;
 
 pub(super) fn part(parts: &mut Parts, part: Part) -> &mut ByCause {
-    let full = matches!(part, Part::Comm(_)) && parts.len() >= MOST_NAMES && !parts.contains_key(&part);
+    let full = matches!(part, Part::Comm(_) | Part::Dsq(_)) && parts.len() >= MOST_NAMES && !parts.contains_key(&part);
     parts.entry(if full { Part::Other } else { part }).or_default()
 }
 
@@ -211,6 +222,9 @@ pub struct Sums {
     pub by_comm: Parts,
     /// They by the CPU where the wakee was put.
     pub by_cpu: Parts,
+    /// Of their time, that on dispatch queues that are no CPU's own, by the cause of the wait: `n` waits, of which it
+    /// took `ns` in all and `max_ns` at most. Empty without a scheduler of sched_ext.
+    pub by_dsq: Parts,
 }
 
 impl Default for Sums {
@@ -223,6 +237,7 @@ impl Default for Sums {
             behind: Parts::new(),
             by_comm: Parts::new(),
             by_cpu: Parts::new(),
+            by_dsq: Parts::new(),
         }
     }
 }
@@ -236,6 +251,7 @@ impl Sums {
         merge_parts(&mut self.behind, &other.behind);
         merge_parts(&mut self.by_comm, &other.by_comm);
         merge_parts(&mut self.by_cpu, &other.by_cpu);
+        merge_parts(&mut self.by_dsq, &other.by_dsq);
     }
 
     /// Adds a wait that is long enough, with the time behind tasks of each name.
@@ -247,6 +263,9 @@ impl Sums {
         part(&mut self.by_cpu, Part::Cpu(wait.cpu)).add(cause, ns);
         for (name, &ns) in behind {
             part(&mut self.behind, Part::Comm(Arc::clone(name))).add(cause, ns);
+        }
+        for (dsq, ns) in shared_time(&wait.steps, wait.t_ns + wait.wait_ns) {
+            part(&mut self.by_dsq, Part::Dsq(dsq)).add(cause, ns);
         }
     }
 }
@@ -361,6 +380,22 @@ pub struct LongWait {
     pub allowed: Option<u32>,
     /// Whether it is not known where it was queued: it ran on a CPU to which nobody moved it, or its CPU went idle.
     pub adrift: bool,
+    /// What its scheduler of sched_ext and the core did with it; empty without one.
+    pub steps: Vec<WaitStep>,
+    /// The names of the tasks that were before it on queues.
+    pub names: BTreeMap<i64, Arc<str>>,
+}
+
+impl LongWait {
+    /// Adds the steps of a wait under a scheduler of sched_ext, which may be its cause.
+    pub(super) fn add_steps(&mut self, steps: Vec<WaitStep>, name: impl Fn(i64) -> Arc<str>) {
+        let shared: u64 = shared_time(&steps, self.t_ns + self.wait_ns).iter().map(|(_, ns)| ns).sum();
+        if 2 * shared > self.wait_ns {
+            self.cause = Cause::SharedDsq;
+        }
+        self.names = steps.iter().flat_map(|step| &step.behind).map(|&pid| (pid, name(pid))).collect();
+        self.steps = steps;
+    }
 }
 
 /// The most migrations that are kept of a wait.

@@ -14,6 +14,7 @@ pub use history::Ran;
 pub use idle::IdleMeanwhile;
 
 use crate::recordings::{FileOutcome, Progress, ROWS_PER_REPORT};
+use crate::scx_waits::ScxWaits;
 use crate::stats::waits::{WaitListener, Waiting, match_waits};
 use crate::stats::wakeups::{WakeupStream, WakeupWithReason};
 use crate::stats::{Run, about, has_waits};
@@ -27,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tracker::{Ended, Tracker};
 use wakelab_events::ReadError;
-use wakelab_events::stream::{ImportCounts, RecorderCounts, RunDescription, Source, TaskLife, TaskLives};
+use wakelab_events::stream::{ImportCounts, RecorderCounts, RunDescription, Source, Switch, TaskLife, TaskLives};
 use wakelab_sched::cpumask::CpuMask;
 
 /// What is asked for.
@@ -115,7 +116,11 @@ fn of_source(
     }
     let run = Run::of(&about);
     let stream = WakeupStream::of(source, &about);
-    let mut finding = Finding::new(about, Affinities::of(source), options, progress);
+    let scx = match source {
+        Source::Simulated(folder) => ScxWaits::of(folder),
+        Source::Csv(_) | Source::Recorded(_) => None,
+    };
+    let mut finding = Finding::new(about, Affinities::of(source), scx, options, progress);
     let result = match_waits(source, stream, progress, &mut finding);
     progress.rows(finding.since);
     source.wakeups().iter().for_each(|file| progress.file(file));
@@ -214,6 +219,8 @@ struct Finding<'a> {
     about: RunDescription,
     options: Options,
     affinities: Option<Affinities>,
+    /// Of a run under a scheduler of sched_ext.
+    scx: Option<ScxWaits>,
     sums: Sums,
     slowest: BTreeMap<Order, LongWait>,
     /// The wait after a wake-up that the last switch ended.
@@ -230,14 +237,16 @@ impl<'a> Finding<'a> {
     fn new(
         about: RunDescription,
         affinities: Option<Affinities>,
+        scx: Option<ScxWaits>,
         options: Options,
         progress: &'a dyn Progress,
     ) -> Self {
         Finding {
-            tracker: Tracker::new(about.llcs.clone(), !about.recorded, options.over_ns),
+            tracker: Tracker::new(about.llcs.clone(), !about.recorded, scx.is_some(), options.over_ns),
             about,
             options,
             affinities,
+            scx,
             sums: Sums::default(),
             slowest: BTreeMap::new(),
             ended: None,
@@ -271,6 +280,20 @@ impl<'a> Finding<'a> {
     fn preempted(&mut self, ended: Ended) {
         if self.measured(ended.t_ns) {
             self.add(ended);
+        }
+    }
+
+    /// Gives a wait that a switch ends what its scheduler of sched_ext did with it.
+    fn add_steps(&mut self, at_ns: u64, switch: &Switch, ended: Option<&mut Ended>) {
+        let Some(scx) = &mut self.scx else { return };
+        if let Err(error) = scx.advance_to(at_ns) {
+            // Waits go on without steps, and the error is told.
+            (self.scx, self.failed) = (None, Some(error));
+            return;
+        }
+        let steps = if switch.idles { None } else { scx.take(switch.next_pid) };
+        if let Some((steps, (wait, _))) = steps.zip(ended.and_then(|ended| ended.long.as_mut())) {
+            wait.add_steps(steps, |pid| self.tracker.named(pid).comm);
         }
     }
 
@@ -332,10 +355,14 @@ impl WaitListener for Finding<'_> {
     fn item(&mut self, at_ns: u64, item: &SourceEvent) {
         match item {
             SourceEvent::Moved(moved) => self.tracker.moved(at_ns, moved),
-            SourceEvent::Switch(switch) => match self.tracker.switch(at_ns, switch) {
-                Some(ended) if !ended.woken => self.preempted(ended),
-                ended => self.ended = ended,
-            },
+            SourceEvent::Switch(switch) => {
+                let mut ended = self.tracker.switch(at_ns, switch);
+                self.add_steps(at_ns, switch, ended.as_mut());
+                match ended {
+                    Some(ended) if !ended.woken => self.preempted(ended),
+                    ended => self.ended = ended,
+                }
+            }
             SourceEvent::Idle(of) => self.tracker.idle_state(at_ns, of),
             SourceEvent::Wake(_) | SourceEvent::Frequency(_) | SourceEvent::Power(_) | SourceEvent::Hint(..) => {}
         }

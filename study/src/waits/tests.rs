@@ -14,11 +14,11 @@ struct Machine(Tracker);
 
 /// A recording of which nothing is known yet.
 fn recording() -> Machine {
-    Machine(Tracker::new(Some((0..8).map(|cpu| cpu / 4).collect()), false, 0))
+    Machine(Tracker::new(Some((0..8).map(|cpu| cpu / 4).collect()), false, false, 0))
 }
 
 fn simulation() -> Machine {
-    Machine(Tracker::new(Some((0..8).map(|cpu| cpu / 4).collect()), true, 0))
+    Machine(Tracker::new(Some((0..8).map(|cpu| cpu / 4).collect()), true, false, 0))
 }
 
 fn wake(t_ns: u64, decided_ns: u64, pid: i64, cpu: u32) -> WakeupWithReason {

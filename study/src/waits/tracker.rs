@@ -6,7 +6,7 @@ use super::idle::{IdleCpus, IdleMeanwhile, Moment};
 use crate::stats::wakeups::WakeupWithReason;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wakelab_events::stream::{CpuValue, Migration, Switch};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -92,18 +92,20 @@ pub(super) struct Tracker {
     /// The set of CPUs that a task may use, and how many they are, as its last wake-up had it.
     allowed: FxHashMap<i64, (usize, u32)>,
     simulated: bool,
+    /// Whether tasks are a scheduler's of sched_ext: they may wait while their CPU idles.
+    scx: bool,
     /// Waits of this length are long, ns.
     over_ns: u64,
     segments: usize,
 }
 
 impl Tracker {
-    pub(super) fn new(llcs: Option<Vec<u32>>, simulated: bool, over_ns: u64) -> Self {
+    pub(super) fn new(llcs: Option<Vec<u32>>, simulated: bool, scx: bool, over_ns: u64) -> Self {
         let nr_cpus = llcs.as_ref().map_or(0, Vec::len);
         let segments = (MOST_SEGMENTS / nr_cpus.max(1)).clamp(SEGMENTS_OF_CPU.0, SEGMENTS_OF_CPU.1);
         let idle = IdleCpus::new(llcs.map(Arc::new));
         let (cpus, waiting, names, allowed) = Default::default();
-        let mut tracker = Tracker { cpus, waiting, idle, names, allowed, simulated, over_ns, segments };
+        let mut tracker = Tracker { cpus, waiting, idle, names, allowed, simulated, scx, over_ns, segments };
         // A simulation begins with all CPUs idle; of a recording nothing is known of a CPU before its first switch.
         (0..nr_cpus as Cpu).filter(|_| simulated).for_each(|cpu| tracker.refresh(0, cpu));
         tracker
@@ -145,7 +147,7 @@ impl Tracker {
         self.names.insert(pid, Arc::clone(comm));
     }
 
-    fn named(&self, pid: i64) -> Named {
+    pub(super) fn named(&self, pid: i64) -> Named {
         Named { pid, comm: self.names.get(&pid).cloned().unwrap_or_default() }
     }
 
@@ -309,7 +311,7 @@ impl Tracker {
         {
             self.stopped(now_ns, cpu, pid, switch);
         }
-        if switch.idles {
+        if switch.idles && !self.scx {
             self.set_adrift(now_ns, cpu);
         }
         self.refresh(now_ns, cpu);
@@ -421,6 +423,8 @@ impl Tracker {
             meanwhile: waiter.meanwhile,
             allowed: waiter.allowed,
             adrift: waiter.adrift,
+            steps: Vec::new(),
+            names: BTreeMap::new(),
         };
         (Box::new(wait), behind)
     }

@@ -35,6 +35,7 @@ pub fn table(comparison: &Comparison) -> String {
         let settle_ns = comparison.experiment.settle_ns;
         let _ = write!(text, "\nChanges of state, ms from the start of the run\n\n{}", states_text(rows, settle_ns));
         text += &power::power(rows);
+        text += &scheduler(rows);
         text += &search::regret(rows);
     }
     text + &footer(comparison)
@@ -133,6 +134,50 @@ fn place(row: &CompareRow, name: &str) -> Vec<String> {
 
 fn sides(row: &CompareRow) -> [(&'static str, &Side); 2] {
     [("base", &row.base), ("with", &row.with)]
+}
+
+/// What the core of sched_ext and schedulers counted; empty without a scheduler. The core's counts are columns, those
+/// that a scheduler has itself a line below.
+fn scheduler(rows: &[CompareRow]) -> String {
+    const OF_CORE: [(&str, &str); 7] = [
+        ("local", "local"),
+        ("global", "global"),
+        ("user", "user"),
+        ("direct", "direct"),
+        ("remote", "remote"),
+        ("SCX_EV_SELECT_CPU_FALLBACK", "fallback"),
+        ("SCX_EV_DISPATCH_KEEP_LAST", "keep last"),
+    ];
+    let headings = ["case", "load", "side"].into_iter().chain(OF_CORE.map(|(_, heading)| heading));
+    let mut table = new_table(&headings.collect::<Vec<_>>(), 3);
+    let mut own = String::new();
+    for row in rows {
+        for (name, side) in sides(row).into_iter().filter(|(_, side)| !side.scheduler.is_empty()) {
+            let count = |mean: f64| thousands(mean.round() as u64);
+            let of = |wanted: &str| side.scheduler.iter().find(|(name, _)| name == wanted).map(|(_, mean)| *mean);
+            // A side without a scheduler has no line that the case could stand in.
+            let mut line = vec![row.case.clone(), row.load.clone(), name.to_owned()];
+            let place = line.join(" ");
+            line.extend(OF_CORE.map(|(name, _)| of(name).map_or_else(|| NONE.to_owned(), count)));
+            table.add_row(line);
+            let rest = side.scheduler.iter().skip_while(|(name, _)| !name.starts_with("SCX_EV_"));
+            let counters: Vec<String> = rest
+                .filter(|(name, _)| !name.starts_with("SCX_EV_"))
+                .map(|(name, mean)| format!("{} {}", printable(name), count(*mean)))
+                .collect();
+            if !counters.is_empty() {
+                let _ = writeln!(own, "  {place}: {}", counters.join(", "));
+            }
+        }
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\nWhere sched_ext put tasks in the whole run, mean over repeats\n\n{}", table_text(&table));
+    if !own.is_empty() {
+        let _ = write!(text, "\nWhat the scheduler counted itself\n\n{own}");
+    }
+    text
 }
 
 /// The rows of one benchmark and metric.

@@ -131,6 +131,7 @@ fn side(label: &str, values: &[f64]) -> Side {
         threads: vec![],
         regret: None,
         power: None,
+        scheduler: Vec::new(),
         runs,
     }
 }
@@ -179,6 +180,7 @@ fn run() -> RunStats {
         changes: Vec::new(),
         regret: None,
         power: None,
+        scheduler: Vec::new(),
     }
 }
 
