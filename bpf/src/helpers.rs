@@ -505,7 +505,8 @@ impl Machine {
     fn per_cpu_ptr<K: Kernel>(&mut self, kernel: &mut K, helper: u32, addr: u64, cpu: u32) -> Result<u64, Fault> {
         match self.ksyms.iter().position(|ksym| ksym >> 32 == addr >> 32) {
             Some(number) => {
-                let addr_of = kernel.ksym(&self.image.ksyms[number], Some(cpu));
+                let image = self.image.clone();
+                let addr_of = kernel.ksym(self, &image.ksyms[number], Some(cpu));
                 Ok(addr_of.map_or(0, |at| at.wrapping_add(addr & 0xffff_ffff)))
             }
             None => Err(self.argument(helper, &format!("a per-CPU variable of the kernel, and {addr:#x} is none"))),

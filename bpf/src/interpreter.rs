@@ -307,7 +307,8 @@ impl Machine {
                 }
                 Op::Ksym => {
                     let number = insn.imm as usize;
-                    let of_one = kernel.ksym(&self.image.ksyms[number], None);
+                    let image = self.image.clone();
+                    let of_one = kernel.ksym(self, &image.ksyms[number], None);
                     r[d] = of_one.unwrap_or(self.ksyms[number]);
                     pc += 1;
                 }

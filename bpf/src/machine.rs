@@ -143,8 +143,9 @@ pub trait Kernel {
         None
     }
 
-    /// The address of a kernel variable: of a CPU's own one if there is a `cpu`. A per-CPU variable has none without.
-    fn ksym(&mut self, name: &str, cpu: Option<u32>) -> Option<u64>;
+    /// The address of a kernel variable, which the caller brings up to date: of a CPU's own one if there is a `cpu`. A
+    /// per-CPU variable has none without.
+    fn ksym(&mut self, machine: &mut Machine, name: &str, cpu: Option<u32>) -> Option<u64>;
 
     /// `bpf_timer_start()`: calls [`Machine::call_timer`] for `timer` in `nsecs` or, by `flags`
     /// (`BPF_F_TIMER_ABS` 1, `BPF_F_TIMER_CPU_PIN` 2), at that time or on this CPU. A timer that runs already is
@@ -153,6 +154,12 @@ pub trait Kernel {
 
     /// `bpf_timer_cancel()`: whether it ran.
     fn timer_cancel(&mut self, timer: u64) -> bool;
+
+    /// A reference to an object of the kernel's is given back, because the map's value or the object that had it has
+    /// gone (`bpf_obj_free_fields()`).
+    fn kptr_release(&mut self, machine: &mut Machine, addr: u64) {
+        let _ = (machine, addr);
+    }
 
     /// `bpf_printk()`: a line for the kernel's trace.
     fn printk(&mut self, text: String);
@@ -443,6 +450,11 @@ impl Machine {
         at.map_or(MAX_BPF_STACK, |at| self.stacks_used[at])
     }
 
+    /// The address of a place in the arena, by its lower half, as programs hand it to user space.
+    pub fn arena_addr(&self, addr: u64) -> Option<u64> {
+        self.maps.the_arena().map(|arena| arena | (addr & 0xffff_ffff))
+    }
+
     /// The number of the map with a name.
     pub fn map(&self, name: &str) -> Option<u32> {
         self.maps.by_name(name)
@@ -593,6 +605,7 @@ impl Machine {
             kernel.timer_cancel(timer);
         }
         self.drop_kptrs(addr, len);
+        self.give_back(kernel);
     }
 }
 

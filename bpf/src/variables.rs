@@ -78,6 +78,11 @@ impl Variable {
     }
 }
 
+/// Whether a number fits into so many bytes, as a signed or an unsigned one.
+fn fits(size: u32, number: i128) -> bool {
+    matches!(size, 1 | 2 | 4 | 8) && (-(1i128 << (8 * size - 1))..1i128 << (8 * size)).contains(&number)
+}
+
 /// `[3].more` as 3 and `.more`.
 fn split_index(text: &str) -> Option<(u32, &str)> {
     let (index, after) = text.strip_prefix('[')?.split_once(']')?;
@@ -120,11 +125,31 @@ impl Image {
     /// Sets a variable of 1, 2, 4 or 8 bytes to a number, which fits if it does as a signed or an unsigned one.
     pub fn set_number(&mut self, name: &str, number: i128) -> Result<(), VariableError> {
         let (_, _, size) = self.variable(name)?;
-        let fits = matches!(size, 1 | 2 | 4 | 8) && (-(1i128 << (8 * size - 1))..1i128 << (8 * size)).contains(&number);
-        if !fits {
+        if !fits(size, number) {
             return Err(VariableError::Size { name: name.to_string(), size, value: number.to_string() });
         }
         self.set_variable(name, &number.to_le_bytes()[..size as usize])
+    }
+
+    /// Sets the first elements of an array to numbers, as [`set_number`](Self::set_number) does each.
+    pub fn set_array(&mut self, name: &str, numbers: &[i128]) -> Result<(), VariableError> {
+        let missing = || VariableError::Missing(format!("{name}[{}]", numbers.len().saturating_sub(1)));
+        let (map, whole, len) = self.variable(name)?;
+        let (_, first, size) = self.variable(&format!("{name}[0]"))?;
+        let (begin, size) = (first as usize, size as usize);
+        if first != whole || size * numbers.len() > len as usize {
+            return Err(missing());
+        }
+        let data = self.maps.get_mut(map as usize).map(|map: &mut Map| &mut map.data);
+        let place = data.and_then(|data| data.get_mut(begin..begin + size * numbers.len())).ok_or_else(missing)?;
+        for ((at, bytes), number) in place.chunks_exact_mut(size).enumerate().zip(numbers) {
+            if !fits(size as u32, *number) {
+                let name = format!("{name}[{at}]");
+                return Err(VariableError::Size { name, size: size as u32, value: number.to_string() });
+            }
+            bytes.copy_from_slice(&number.to_le_bytes()[..size]);
+        }
+        Ok(())
     }
 
     /// Makes a section of global data as long as `bytes`, and its last variable, an array, as long as that takes.

@@ -120,6 +120,15 @@ pub enum Curr {
     Above,
 }
 
+/// Clocks of a run queue, ns since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clocks {
+    /// `rq_clock_task()`.
+    pub task: u64,
+    /// `rq_clock_pelt()`.
+    pub pelt: u64,
+}
+
 /// `struct scx_rq`.
 #[derive(Clone, Debug, Default)]
 pub struct ScxRq {
@@ -129,6 +138,8 @@ pub struct ScxRq {
     pub nr_running: u32,
     /// `rq->curr`.
     pub curr: Curr,
+    /// The run queue's clocks, when it was last locked and they were brought up to date.
+    pub clocks: Clocks,
     /// `SCX_RQ_IN_BALANCE`.
     pub in_balance: bool,
     /// `rq->next_class`: a task of sched_ext runs, or will as soon as the idle CPU reschedules.

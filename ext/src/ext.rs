@@ -14,7 +14,7 @@ use crate::idle::{Asks, Idle, IdleError, IdleTopology};
 use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, pid};
 use crate::stall::{Step, Wait, What};
 use std::collections::BTreeMap;
-use wakelab_kernel::{ExtRules, ExtSelectCpu};
+use wakelab_kernel::ExtRules;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::runqueue::TaskId;
 
@@ -62,12 +62,14 @@ pub enum Request {
         /// To where.
         to: Cpu,
     },
-    /// A timer of the scheduler is to expire on this CPU.
+    /// A timer of the scheduler is to expire.
     Timer {
         /// When, ns.
         at: u64,
         /// Its number, which [`Ops::timer`] gets back.
         number: u32,
+        /// On which CPU.
+        cpu: Cpu,
     },
 }
 
@@ -198,6 +200,8 @@ pub struct Ext {
     pub this_cpu: Cpu,
     /// `current`; `None` for the idle task, and for what is not a task.
     pub current: Option<TaskId>,
+    /// `preempt_count()`, as far as it says that this is an interrupt: `HARDIRQ_OFFSET`, `SOFTIRQ_OFFSET` or 0.
+    pub preempt_count: u32,
     /// `scx_locked_rq()`.
     pub locked_rq: Option<Cpu>,
     /// The operation that runs.
@@ -280,6 +284,7 @@ impl Ext {
             now: 0,
             this_cpu: 0,
             current: None,
+            preempt_count: 0,
             locked_rq: None,
             running: None,
             deferred: Vec::new(),
@@ -404,10 +409,8 @@ impl Ext {
         match self.running {
             None | Some(Call::Init | Call::CgroupInit | Call::InitTask { .. }) => 0,
             Some(Call::SelectCpu { .. }) => KF_ENQUEUE | KF_SELECT_CPU,
-            Some(Call::Enqueue { .. }) => match self.rules.select_cpu {
-                ExtSelectCpu::Anywhere => KF_ENQUEUE,
-                ExtSelectCpu::Topology => KF_ENQUEUE | KF_SELECT_CPU,
-            },
+            Some(Call::Enqueue { .. }) if self.rules.select_cpu_from_enqueue => KF_ENQUEUE | KF_SELECT_CPU,
+            Some(Call::Enqueue { .. }) => KF_ENQUEUE,
             Some(Call::Dispatch { .. }) => KF_DISPATCH,
             Some(Call::CpuRelease { .. }) => KF_CPU_RELEASE,
             Some(_) => KF_REST,
@@ -479,9 +482,16 @@ impl Ext {
         }
     }
 
-    /// Asks for a timer ([`Request::Timer`]).
+    /// The loader is done: the scheduler is enabled, and so are the tasks that existed.
+    pub fn attached<O: Ops + ?Sized>(&mut self, ops: &mut O) {
+        if self.exit.is_none() {
+            ops.attached(self);
+        }
+    }
+
+    /// Asks for a timer on this CPU ([`Request::Timer`]).
     pub fn start_timer(&mut self, at: u64, number: u32) {
-        self.requests.push(Request::Timer { at, number });
+        self.requests.push(Request::Timer { at, number, cpu: self.this_cpu });
     }
 
     // --- Tasks ------------------------------------------------------------------------------------------------------
@@ -658,7 +668,7 @@ impl Ext {
     ) -> Result<Cpu, IdleError> {
         let prev_cpu = self.check_cpu(prev_cpu)?;
         self.idle.check_enabled()?;
-        if self.rules.select_cpu == ExtSelectCpu::Anywhere {
+        if !self.rules.select_cpu_from_enqueue {
             // 6.12's is for ops.select_cpu() alone, which is not called for pinned tasks.
             if !self.kf_allowed(KF_SELECT_CPU, "scx_bpf_select_cpu_dfl") {
                 return Err(IdleError::Busy);

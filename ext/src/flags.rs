@@ -94,3 +94,8 @@ pub const SCX_DSP_MAX_LOOPS: u32 = 32;
 pub const SCX_WATCHDOG_MAX_TIMEOUT_MS: u32 = 30_000;
 /// `SCX_CPUPERF_ONE`.
 pub const SCX_CPUPERF_ONE: u32 = 1024;
+
+/// `HARDIRQ_OFFSET` of `preempt_count()`.
+pub const HARDIRQ_OFFSET: u32 = 1 << 16;
+/// `SOFTIRQ_OFFSET`.
+pub const SOFTIRQ_OFFSET: u32 = 1 << 8;

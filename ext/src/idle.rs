@@ -69,6 +69,12 @@ impl IdleTopology {
         self.node[cpu as usize]
     }
 
+    /// `sd_llc_id` of a CPU: the first CPU of its last level cache.
+    #[inline]
+    pub fn sd_llc_id(&self, cpu: Cpu) -> Cpu {
+        self.llc_id[cpu as usize]
+    }
+
     fn shares_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.llc_id[a as usize] == self.llc_id[b as usize]
     }

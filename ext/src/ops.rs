@@ -216,6 +216,12 @@ pub trait Ops: TaskFields {
         let _ = (ext, p);
     }
 
+    /// The scheduler has been attached: `ops.init()` and the operations of all tasks that existed have run. What its
+    /// loader does then is done.
+    fn attached(&mut self, ext: &mut Ext) {
+        let _ = ext;
+    }
+
     /// A timer of the scheduler expires, unless it was started anew or cancelled since: the number is that of the
     /// [`Request`](crate::ext::Request).
     fn timer(&mut self, ext: &mut Ext, number: u32) {

@@ -2,7 +2,7 @@
 
 use crate::kernel_objects::{KernelObjects, UPTIME_NS};
 use crate::kfuncs::{self, Kfunc};
-use crate::loaders::Loading;
+use crate::loaders::{Loading, Step};
 use oorandom::Rand64;
 use std::collections::BTreeMap;
 use wakelab_bpf::image::{MapKind, Variable};
@@ -104,8 +104,21 @@ impl Kernel for InKernel<'_> {
         Some((UPTIME_NS + self.ext.now) / (1_000_000_000 / self.state.hz))
     }
 
-    fn ksym(&mut self, _: &str, _: Option<u32>) -> Option<u64> {
-        None
+    fn ksym(&mut self, machine: &mut Machine, name: &str, cpu: Option<u32>) -> Option<u64> {
+        let cpu = cpu.filter(|&cpu| cpu < self.state.nr_cpus)?;
+        let objects = &mut self.state.objects;
+        match name {
+            "runqueues" => Some(objects.rq(machine.memory_mut(), self.ext, cpu)),
+            "sd_llc_id" => Some(objects.sd_llc_id(machine.memory_mut(), self.ext, cpu)),
+            "__preempt_count" => Some(objects.preempt_count(machine.memory_mut(), self.ext, cpu)),
+            _ => None,
+        }
+    }
+
+    fn kptr_release(&mut self, machine: &mut Machine, addr: u64) {
+        if self.state.objects.put_task(addr) {
+            self.free_task(machine, addr);
+        }
     }
 
     fn timer_start(&mut self, timer: u64, _: u32, _: u32, nsecs: u64, flags: u64) {
@@ -143,25 +156,33 @@ pub struct Running<'a> {
     pub state: &'a mut State,
 }
 
-impl TaskFields for Running<'_> {
-    fn slice(&self, p: TaskId) -> u64 {
-        self.machine.memory().read_u64(self.state.objects.slice_at(p)).unwrap_or(0)
-    }
+/// Tasks' fields are in the memory of the machine, where programs find them.
+macro_rules! task_fields_in_memory {
+    ($of:ty) => {
+        impl TaskFields for $of {
+            fn slice(&self, p: TaskId) -> u64 {
+                self.machine.memory().read_u64(self.state.objects.slice_at(p)).unwrap_or(0)
+            }
 
-    fn set_slice(&mut self, p: TaskId, slice: u64) {
-        let at = self.state.objects.slice_at(p);
-        let _ = self.machine.memory_mut().write_u64(at, slice);
-    }
+            fn set_slice(&mut self, p: TaskId, slice: u64) {
+                let at = self.state.objects.slice_at(p);
+                let _ = self.machine.memory_mut().write_u64(at, slice);
+            }
 
-    fn dsq_vtime(&self, p: TaskId) -> u64 {
-        self.machine.memory().read_u64(self.state.objects.dsq_vtime_at(p)).unwrap_or(0)
-    }
+            fn dsq_vtime(&self, p: TaskId) -> u64 {
+                self.machine.memory().read_u64(self.state.objects.dsq_vtime_at(p)).unwrap_or(0)
+            }
 
-    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
-        let at = self.state.objects.dsq_vtime_at(p);
-        let _ = self.machine.memory_mut().write_u64(at, vtime);
-    }
+            fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
+                let at = self.state.objects.dsq_vtime_at(p);
+                let _ = self.machine.memory_mut().write_u64(at, vtime);
+            }
+        }
+    };
 }
+
+task_fields_in_memory!(Running<'_>);
+task_fields_in_memory!(BpfOps);
 
 impl Running<'_> {
     /// Runs a program, and turns a fault into the scheduler's end. Its instructions take their time.
@@ -236,7 +257,7 @@ impl Ops for Running<'_> {
 pub struct BpfOps {
     machine: Machine,
     state: State,
-    /// What its loader does after loading; nothing once that is done.
+    /// What its loader does after loading; what is done is taken out.
     loading: Loading,
 }
 
@@ -247,44 +268,55 @@ impl BpfOps {
 
     /// What loaders do between loading and attaching: they fill maps and run programs.
     fn after_load(&mut self, ext: &mut Ext) {
-        let Loading { elements, programs, .. } = std::mem::take(&mut self.loading);
-        let (machine, state) = (&mut self.machine, &mut self.state);
-        for (map, key, value) in elements {
-            let Some(map) = machine.map(map) else { continue };
-            if let Err(error) = machine.map_update(&mut InKernel { ext, state }, map, &key, &value) {
-                return ext.error(format!("its loader cannot fill a map ({error})"));
+        for step in std::mem::take(&mut self.loading.after_load) {
+            self.step(ext, step);
+        }
+    }
+
+    fn step(&mut self, ext: &mut Ext, step: Step) {
+        match step {
+            Step::Element { map, key, value } => {
+                let (machine, state) = (&mut self.machine, &mut self.state);
+                let Some(map) = machine.map(map) else { return };
+                if let Err(error) = machine.map_update(&mut InKernel { ext, state }, map, &key, &value) {
+                    ext.error(format!("its loader cannot fill a map ({error})"));
+                }
+            }
+            Step::Program { name, mut context } => {
+                self.run_program(ext, name, &mut context);
+            }
+            Step::TopologyNode { mask, id } => self.topology_node(ext, &mask, id),
+        }
+    }
+
+    /// Runs a program of `SEC("syscall")`, if the object has it.
+    fn run_program(&mut self, ext: &mut Ext, name: &str, context: &mut [u8]) {
+        let Some(program) = self.machine.function(name) else { return };
+        let returned = self.running().run(ext, |machine, kernel| machine.call_syscall(kernel, program, context));
+        if returned as i32 != 0 {
+            ext.error(format!("{name}(), which its loader runs, returns {}", returned as i32));
+        }
+    }
+
+    /// `setup_topology_node()`: the program makes a bitmap in the arena, which user space fills.
+    fn topology_node(&mut self, ext: &mut Ext, mask: &[u64], id: u64) {
+        let mut bitmap = [0; 8];
+        self.run_program(ext, "arena_alloc_mask", &mut bitmap);
+        let bits = u64::from_le_bytes(bitmap);
+        if let Some(at) = self.machine.arena_addr(bits) {
+            for (word, value) in (0..).zip(mask) {
+                if let Err(fault) = self.machine.memory_mut().write_u64(at + 8 * word, *value) {
+                    return ext.error(format!("its loader cannot write a bitmap in its arena: {fault}"));
+                }
             }
         }
-        for (name, mut context) in programs {
-            let Some(program) = self.machine.function(name) else { continue };
-            let returned =
-                self.running().run(ext, |machine, kernel| machine.call_syscall(kernel, program, &mut context));
-            if returned as i32 != 0 {
-                return ext.error(format!("{name}(), which its loader runs, returns {}", returned as i32));
-            }
-        }
+        // struct arena_topology_node_init_args: bitmap, data_size, id
+        let mut context: Vec<u8> = [bits, 0, id].into_iter().flat_map(u64::to_le_bytes).collect();
+        self.run_program(ext, "arena_topology_node_init", &mut context);
     }
 
     fn running(&mut self) -> Running<'_> {
         Running { machine: &mut self.machine, state: &mut self.state }
-    }
-}
-
-impl TaskFields for BpfOps {
-    fn slice(&self, p: TaskId) -> u64 {
-        self.machine.memory().read_u64(self.state.objects.slice_at(p)).unwrap_or(0)
-    }
-
-    fn set_slice(&mut self, p: TaskId, slice: u64) {
-        self.running().set_slice(p, slice);
-    }
-
-    fn dsq_vtime(&self, p: TaskId) -> u64 {
-        self.machine.memory().read_u64(self.state.objects.dsq_vtime_at(p)).unwrap_or(0)
-    }
-
-    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
-        self.running().set_dsq_vtime(p, vtime);
     }
 }
 
@@ -299,6 +331,15 @@ impl Ops for BpfOps {
         if let Some(addr) = state.objects.remove_task(machine.memory_mut(), p) {
             InKernel { ext, state }.free_task(machine, addr);
         }
+    }
+
+    fn attached(&mut self, ext: &mut Ext) {
+        let this_cpu = ext.this_cpu;
+        for (cpu, step) in std::mem::take(&mut self.loading.after_attach) {
+            ext.this_cpu = cpu;
+            self.step(ext, step);
+        }
+        ext.this_cpu = this_cpu;
     }
 
     fn timer(&mut self, ext: &mut Ext, number: u32) {

@@ -24,7 +24,7 @@ const SCX_TASK_ENABLED: u32 = 3 << 8;
 /// What clocks show when a run begins, ns: programs take 0 for a time that was never set.
 pub const UPTIME_NS: u64 = 1 << 32;
 /// The cgroup id of the root (`cgrp->kn->id`).
-const ROOT_CGROUP_ID: u64 = 1;
+pub const ROOT_CGROUP_ID: u64 = 1;
 
 /// The fields that have values, by type. Of `task_struct` those that a program may write are `scx.slice` and
 /// `scx.dsq_vtime`, as in the kernel (`bpf_scx_btf_struct_access()`).
@@ -70,9 +70,12 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ),
     // No task has one.
     ("mempolicy", &["home_node", "mode", "nodes"]),
-    ("rq", &["clock", "cpu", "curr", "nr_running", "scx.nr_running"]),
+    ("rq", &["clock", "clock_pelt", "clock_task", "cpu", "curr", "lost_idle_time", "nr_running", "scx.nr_running"]),
     ("cgroup", &["ancestors", "kn", "level", "self"]),
-    ("cgroup_subsys_state", &["cgroup"]),
+    // The root has no parent.
+    ("cgroup_subsys_state", &["cgroup", "parent"]),
+    // Programs come to none: `cpufreq_cpu_data` has no place in memory.
+    ("cpufreq_policy", &["cpuinfo.max_freq", "max"]),
     ("css_set", &["dfl_cgrp"]),
     ("task_group", &["css.cgroup"]),
     ("kernfs_node", &["id", "name"]),
@@ -170,8 +173,7 @@ struct Task {
     parent: Option<TaskId>,
     /// It has left: no pid names it any more.
     dead: bool,
-    /// How many references programs hold (`bpf_task_acquire()`): its memory stays as long. A reference that goes with
-    /// the map's value that has it is not given back, so that such a task stays for the rest of the run.
+    /// How many references programs hold (`bpf_task_acquire()`): its memory stays as long.
     held: u32,
 }
 
@@ -196,6 +198,9 @@ pub struct KernelObjects {
     rqs: Vec<u64>,
     /// By number of an affinity: its cpumask.
     masks: Vec<u64>,
+    /// Per-CPU variables, of the CPUs one after the other.
+    sd_llc_id: u64,
+    preempt_count: u64,
     /// `cpu_online_mask`, which is `cpu_possible_mask`.
     pub online: u64,
     /// Copies of the idle masks, by node: of CPUs and of cores.
@@ -249,6 +254,8 @@ impl KernelObjects {
             idle: Vec::new(),
             rqs: Vec::new(),
             masks: Vec::new(),
+            sd_llc_id: memory.region("sd_llc_id", 4 * nr_cpus),
+            preempt_count: memory.region("__preempt_count", 4 * nr_cpus),
             online,
             idle_masks,
             none,
@@ -457,7 +464,24 @@ impl KernelObjects {
         put(memory, addr, self.rq.get("nr_running"), u64::from(rq.nr_running));
         put(memory, addr, self.rq.get("scx.nr_running"), u64::from(rq.nr_running));
         put(memory, addr, self.rq.get("clock"), UPTIME_NS + ext.clock());
+        put(memory, addr, self.rq.get("clock_task"), UPTIME_NS + rq.clocks.task);
+        // rq_clock_pelt() is clock_pelt less lost_idle_time, which stays 0.
+        put(memory, addr, self.rq.get("clock_pelt"), UPTIME_NS + rq.clocks.pelt);
         addr
+    }
+
+    /// The address of a CPU's `sd_llc_id`: CPUs that share a last level cache have the same.
+    pub fn sd_llc_id(&self, memory: &mut Memory, ext: &Ext, cpu: Cpu) -> u64 {
+        let at = self.sd_llc_id + 4 * u64::from(cpu);
+        let _ = memory.write_u32(at, ext.idle.topology().sd_llc_id(cpu));
+        at
+    }
+
+    /// The address of a CPU's `__preempt_count`, which says of this CPU whether it is in an interrupt.
+    pub fn preempt_count(&self, memory: &mut Memory, ext: &Ext, cpu: Cpu) -> u64 {
+        let at = self.preempt_count + 4 * u64::from(cpu);
+        let _ = memory.write_u32(at, if cpu == ext.this_cpu { ext.preempt_count } else { 0 });
+        at
     }
 
     /// Where `scx.slice` of a task is.

@@ -3,16 +3,17 @@
 use crate::bpf_ops::{BpfOps, State};
 use crate::kernel_objects::{KernelObjects, refused_fields};
 use crate::kfuncs;
-use crate::loaders::loading;
+use crate::loaders::{Finds, loading};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 use wakelab_bpf::btf::Btf;
 use wakelab_bpf::image::{Image, Member, StructOps};
 use wakelab_bpf::machine::{Limits, Machine};
 use wakelab_bpf::{Kconfig, LinkOptions, Object, VariableError};
 use wakelab_ext::ext::Declared;
 use wakelab_ext::ops::{Host, Op, Ops, Scheduler};
-use wakelab_kernel::ExtRules;
+use wakelab_kernel::{ExtRules, ExtTypes};
 
 /// A scheduler in BPF.
 pub struct BpfScheduler {
@@ -21,6 +22,18 @@ pub struct BpfScheduler {
     /// Variables that are set before it is loaded, in order.
     settings: Vec<(String, i128)>,
     identity: String,
+    /// The object for each kernel that it was loaded on so far.
+    linked: Mutex<Vec<(LinkKey, Result<Arc<Linked>, String>)>>,
+}
+
+/// What tells how an object is linked: the kernel's types, its version, and CONFIG_HZ.
+type LinkKey = (ExtTypes, u32, u64);
+
+/// An object for a kernel, before its loader sets anything.
+#[derive(Debug)]
+struct Linked {
+    btf: Btf,
+    image: Image,
 }
 
 impl fmt::Debug for BpfScheduler {
@@ -36,7 +49,13 @@ impl BpfScheduler {
     /// Fails if the object is none.
     pub fn new(name: &str, object: &[u8], identity: &str) -> Result<Self, String> {
         let object = Object::parse(object).map_err(|error| error.to_string())?;
-        Ok(BpfScheduler { name: name.to_owned(), object, settings: Vec::new(), identity: identity.to_owned() })
+        Ok(BpfScheduler {
+            name: name.to_owned(),
+            object,
+            settings: Vec::new(),
+            identity: identity.to_owned(),
+            linked: Mutex::default(),
+        })
     }
 
     /// Sets a variable before it is loaded: `slice_ns`, `cpu_capacity[3]`. Whether the object has it shows when it is
@@ -46,22 +65,44 @@ impl BpfScheduler {
         self.identity.push_str(&format!(",{variable}={value}"));
     }
 
-    fn link(&self, btf: &Btf, host: &Host<'_>) -> Result<Image, String> {
-        let kernel_has = |name: &str| btf.function(name).is_some();
-        let kconfig = kconfig(host.rules, host.hz);
-        let options = LinkOptions { kfuncs: &kernel_has, ksyms: &|_| false, kconfig, ..LinkOptions::default() };
-        let image = self.object.link(btf, &options).map_err(|error| error.to_string())?;
-        match sched_ext_ops(&image) {
-            Some(_) => Ok(image),
-            None if image.struct_ops.iter().any(|ops| ops.type_name == "sched_ext_ops_cid") => {
-                Err("its struct_ops is a sched_ext_ops_cid, which is not modelled".to_owned())
-            }
-            None => {
-                Err("the object has no struct_ops of the type sched_ext_ops; expected that of a scheduler".to_owned())
-            }
+    /// The object, linked for a kernel of these types. It is linked once for each kernel.
+    fn linked(&self, types: ExtTypes, host: &Host<'_>) -> Result<Arc<Linked>, String> {
+        let key = (types, host.rules.version_code, host.hz);
+        let mut all = self.linked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, linked)) = all.iter().find(|(of, _)| *of == key) {
+            return linked.clone();
         }
+        let linked = self.link(types, host).map(Arc::new);
+        all.push((key, linked.clone()));
+        linked
+    }
+
+    fn link(&self, types: ExtTypes, host: &Host<'_>) -> Result<Linked, String> {
+        let btf = Btf::parse(types.btf()).map_err(|error| error.to_string())?;
+        let kernel_has = |name: &str| btf.function(name).is_some();
+        let options = LinkOptions {
+            kfuncs: &kernel_has,
+            ksyms: &|name| KSYMS.contains(&name),
+            kconfig: kconfig(host.rules, host.hz),
+            ..LinkOptions::default()
+        };
+        let mut image = self.object.link(&btf, &options).map_err(|error| error.to_string())?;
+        if sched_ext_ops(&image).is_none() {
+            let cid = image.struct_ops.iter().any(|ops| ops.type_name == "sched_ext_ops_cid");
+            return Err(match cid {
+                true => "its struct_ops is a sched_ext_ops_cid, which is not modelled",
+                false => "the object has no struct_ops of the type sched_ext_ops; expected that of a scheduler",
+            }
+            .to_owned());
+        }
+        set_constants(&mut image, &btf)?;
+        Ok(Linked { btf, image })
     }
 }
+
+/// Variables of the kernel that programs may read. `cpufreq_cpu_data` has no place in memory: scx_lavd reads it without
+/// a CPU's offset, which fails on a real kernel, too.
+const KSYMS: [&str; 4] = ["__preempt_count", "cpufreq_cpu_data", "runqueues", "sd_llc_id"];
 
 fn sched_ext_ops(image: &Image) -> Option<&StructOps> {
     image.struct_ops.iter().find(|ops| ops.type_name == "sched_ext_ops")
@@ -163,25 +204,33 @@ impl Scheduler for BpfScheduler {
                 host.kernel
             ));
         };
-        let btf = Btf::parse(types.btf()).map_err(|error| error.to_string())?;
-        let mut image = self.link(&btf, host)?;
-        set_constants(&mut image, &btf)?;
+        let linked = self.linked(types, host)?;
+        let (btf, mut image) = (&linked.btf, linked.image.clone());
         let known_flags = u64::from(host.rules.ops_flags);
         let ops = sched_ext_ops(&image).expect("link() has looked for it");
-        let (mut declared, programs) = declared(ops, known_flags)?;
-        let loading = loading(&declared.name, host.topology);
-        if let Some(flags) = loading.flags {
-            declared.flags = flags & known_flags;
-        }
+        let (mut declared, mut programs) = declared(ops, known_flags)?;
+        let types_of_object = self.object.btf();
+        let size_of = |name: &str| types_of_object.size(types_of_object.find_composite(name)?);
+        let kernel_has = |name: &str| btf.function(name).is_some();
+        let finds = Finds { topology: host.topology, kernel_has: &kernel_has, size_of: &size_of };
+        let loading = loading(&declared.name, &finds)?;
+        declared.flags = loading.flags.unwrap_or(declared.flags) | loading.added_flags;
+        declared.flags &= known_flags;
+        loading.without.iter().for_each(|&op| programs[op as usize] = None);
+        declared.ops = Op::ALL.into_iter().filter(|op| programs[*op as usize].is_some()).collect();
         for (section, bytes) in &loading.resize {
             image.resize(section, *bytes).map_err(|error| error.to_string())?;
         }
+        // A variable that is missing is another release's.
+        let set = |result: Result<(), VariableError>| match result {
+            Err(error) if !matches!(error, VariableError::Missing(_)) => Err(error.to_string()),
+            _ => Ok(()),
+        };
         for (variable, value) in &loading.numbers {
-            match image.set_number(variable, *value) {
-                // Another release of the scheduler.
-                Ok(()) | Err(VariableError::Missing(_)) => {}
-                Err(error) => return Err(error.to_string()),
-            }
+            set(image.set_number(variable, *value))?;
+        }
+        for (variable, values) in &loading.arrays {
+            set(image.set_array(variable, values))?;
         }
         for (variable, value) in &self.settings {
             image.set_number(variable, *value).map_err(|error| error.to_string())?;
@@ -194,7 +243,7 @@ impl Scheduler for BpfScheduler {
         let has = |name: &str| kfuncs::find(name).is_some();
         let mut machine =
             Machine::new(image, &Limits::default(), nr_cpus, &has).map_err(|refused| refused.to_string())?;
-        let objects = KernelObjects::new(&btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
+        let objects = KernelObjects::new(btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
         let state = State::new(&machine, objects, programs, host.costs, (host.hz, host.seed));
         Ok((declared, Box::new(BpfOps::new(machine, state, loading))))
     }

@@ -11,14 +11,16 @@ use crate::cpu::{Doing, Irq};
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::model::Model;
-use crate::system::System;
+use crate::system::{BOOT_NS, System};
 use crate::task::State;
 use crate::{Setup, SimError};
 use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
-use wakelab_ext::entity::Dsq;
+use wakelab_ext::entity::{Clocks, Dsq};
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
-use wakelab_ext::flags::{SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU};
+use wakelab_ext::flags::{
+    HARDIRQ_OFFSET, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
+};
 use wakelab_ext::idle::IdleTopology;
 use wakelab_ext::ops::{self as scx, Host, Ops, ProgramCosts, Scheduler, TaskInfo};
 use wakelab_ext::stall::{Step, What};
@@ -178,6 +180,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         state.ext.now = self.sys.now;
         state.ext.this_cpu = this_cpu;
         state.ext.current = self.sys.cpus[this_cpu as usize].curr;
+        state.ext.preempt_count = self.ext_preempt_count(this_cpu);
         let result = f(&mut state.ext, &mut *state.ops);
         if S::INPUTS {
             state.ext.take_log().into_iter().for_each(|(task, step)| self.emit(|_| scx_event(task, step)));
@@ -213,10 +216,29 @@ impl<S: Sink> Sim<'_, '_, S> {
                         self.resched(this_cpu, cpu);
                     }
                 }
-                Request::Timer { at, number } => self.at(at, TimedEvent::ExtTimer(number, this_cpu)),
+                Request::Timer { at, number, cpu } => self.at(at, TimedEvent::ExtTimer(number, cpu)),
             }
         }
         result
+    }
+
+    /// `preempt_count()` of a CPU that wakes a task.
+    fn ext_preempt_count(&self, cpu: Cpu) -> u32 {
+        let c = &self.sys.cpus[cpu as usize];
+        match c.waking.filter(|waking| !waking.in_task) {
+            Some(_) if c.curr.is_some_and(|task| self.sys.tasks[task.0 as usize].in_softirq) => SOFTIRQ_OFFSET,
+            Some(_) => HARDIRQ_OFFSET,
+            None => 0,
+        }
+    }
+
+    /// `update_rq_clock()` by whoever takes the run queue's lock.
+    fn ext_update_rq_clock(&mut self, cpu: Cpu) {
+        let (task, pelt) = (self.sys.clock_task(cpu), self.sys.clock_pelt(cpu));
+        if let Some(state) = &mut self.sys.ext {
+            let since = |clock: u64| clock.saturating_sub(BOOT_NS);
+            state.ext.rqs[cpu as usize].clocks = Clocks { task: since(task), pelt: since(pelt) };
+        }
     }
 
     /// What operations have taken since it was last asked, ns at full speed.
@@ -247,6 +269,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         for id in existing {
             self.with_ext(|ext, ops| ext.enable_task(ops, TaskId(id), true));
         }
+        self.with_ext(|ext, ops| ext.attached(ops));
         // Loading takes its time before the run begins.
         self.ext_spent();
         let interval = self.with_ext(|ext, _| ext.watchdog_interval());
@@ -359,6 +382,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.es[id].on_rq = true;
         self.sys.tasks[id.0 as usize].state = State::Runnable;
         self.sys.cpus[cpu as usize].nr_running += 1;
+        self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| {
             let mut flags = ENQUEUE_NOCLOCK;
             if wakes {
@@ -379,6 +403,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// The previous task of a schedule sleeps or exits (`dequeue_task_scx()`).
     pub fn ext_dequeue(&mut self, cpu: Cpu, id: TaskId) {
+        self.ext_update_rq_clock(cpu);
         let clock = self.sys.clock_task(cpu);
         let ran = self.with_ext_in(Some(cpu), |ext, ops| {
             ext.update_curr(ops, cpu, clock);
@@ -392,6 +417,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `pick_task_scx()`.
     pub fn ext_pick(&mut self, cpu: Cpu) -> Option<TaskId> {
+        self.ext_update_rq_clock(cpu);
         let clock = self.sys.clock_task(cpu);
         let c = &mut self.sys.cpus[cpu as usize];
         (c.need_resched, c.need_resched_lazy) = (false, false);
@@ -400,14 +426,19 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `task_tick_scx()`.
     pub fn ext_tick(&mut self, cpu: Cpu) {
+        self.ext_update_rq_clock(cpu);
         let clock = self.sys.clock_task(cpu);
-        self.with_ext(|ext, ops| ext.task_tick(ops, cpu, clock));
+        self.with_ext(|ext, ops| {
+            ext.preempt_count = HARDIRQ_OFFSET;
+            ext.task_tick(ops, cpu, clock);
+        });
         let spent = self.ext_spent();
         self.sys.cpus[cpu as usize].debt += spent;
     }
 
     /// `yield_task_scx()`.
     pub fn ext_yield(&mut self, cpu: Cpu, id: TaskId) {
+        self.ext_update_rq_clock(cpu);
         // The time up to now is charged afterwards, out of what ops.yield() has left.
         self.with_ext(|ext, ops| ext.yield_task(ops, cpu, id));
         self.reschedule(cpu, id);
@@ -418,6 +449,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let e = &mut self.sys.es[id];
         (e.policy, e.nice, e.load) = (policy, nice, LoadWeight::of(policy, nice));
         let weight = u64::from(e.load.weight);
+        self.ext_update_rq_clock(self.sys.tasks[id.0 as usize].cpu);
         self.with_ext(|ext, ops| ext.reweight_task(ops, id, weight));
     }
 
@@ -440,7 +472,11 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// The CPU runs the timer's function.
     pub fn ext_timer(&mut self, cpu: Cpu, number: u32) {
-        self.with_ext(|ext, ops| ops.timer(ext, number));
+        self.with_ext(|ext, ops| {
+            // HRTIMER_MODE_REL_SOFT
+            ext.preempt_count = SOFTIRQ_OFFSET;
+            ops.timer(ext, number);
+        });
         let spent = self.ext_spent();
         self.sys.cpus[cpu as usize].debt += spent;
     }

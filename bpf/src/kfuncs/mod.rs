@@ -140,7 +140,11 @@ impl Machine {
                 Ok(self.maps.arena_reserve(map, a[1], a[2] as u32) as u64)
             }
             Own::ObjNew => self.obj_new(a[0]),
-            Own::ObjDrop => self.release(own, a[0]).map(|()| 0),
+            Own::ObjDrop => {
+                self.release(own, a[0])?;
+                self.give_back(kernel);
+                Ok(0)
+            }
             Own::RefcountAcquire => self.acquire(own, a[0]),
             Own::RbtreeAdd => self.rbtree_add(kernel, a),
             Own::RbtreeRemove => Ok(self.graph.remove(a[0], a[1])),

@@ -6,7 +6,7 @@
 
 use super::Own;
 use crate::fault::{Fault, FaultKind};
-use crate::machine::Machine;
+use crate::machine::{Kernel, Machine};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All objects, and who has them.
@@ -16,6 +16,8 @@ pub(crate) struct Objects {
     refs: BTreeMap<u64, u32>,
     /// The places in memory that have references.
     owners: BTreeSet<u64>,
+    /// References to the kernel's objects that went with the place that had them, and are to be given back.
+    kernels: Vec<u64>,
     /// `distribute_cpu_mask_prev`, by CPU.
     pub(super) distribute_prev: Vec<u32>,
 }
@@ -74,9 +76,15 @@ impl Machine {
         Fault::new(FaultKind::Object(text))
     }
 
-    /// Releases a reference, if it is to an object of a program's.
+    /// Releases a reference. One to an object of the kernel's is given back afterwards
+    /// ([`give_back`](Self::give_back)).
     fn put(&mut self, addr: u64) {
-        let Some(refs) = self.objects.refs.get_mut(&addr) else { return };
+        let Some(refs) = self.objects.refs.get_mut(&addr) else {
+            if addr != 0 {
+                self.objects.kernels.push(addr);
+            }
+            return;
+        };
         *refs -= 1;
         if *refs == 0 {
             self.objects.refs.remove(&addr);
@@ -96,6 +104,13 @@ impl Machine {
             self.objects.owners.insert(place);
         }
         Ok(old)
+    }
+
+    /// Gives references back to the kernel that went with the places that had them.
+    pub(crate) fn give_back<K: Kernel>(&mut self, kernel: &mut K) {
+        while let Some(addr) = self.objects.kernels.pop() {
+            kernel.kptr_release(self, addr);
+        }
     }
 
     /// Releases the references that are in a range of memory, and what is in its trees and lists.

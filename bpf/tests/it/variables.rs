@@ -53,6 +53,20 @@ fn a_variable_is_set_and_read() {
 }
 
 #[test]
+fn the_first_elements_of_an_array_are_set_at_once() {
+    let mut image = image();
+    image.set_array("cpus[2].list", &[7, -1]).unwrap();
+    assert_eq!(image.bytes_of("cpus[2].list").unwrap(), [7, 0, 0xff, 0xff, 0, 0]);
+    image.set_array("hidden", &[1, 2, 3, 4]).unwrap();
+    assert_eq!(image.number_of("hidden[3]"), Ok(4));
+    let too_many = image.set_array("cpus[2].list", &[0; 4]).unwrap_err();
+    assert_eq!(too_many, VariableError::Missing("cpus[2].list[3]".to_string()));
+    let too_large = image.set_array("cpus[2].list", &[1, 0x1_0000]).unwrap_err();
+    assert_eq!(too_large.to_string(), "cpus[2].list[1] has 2 bytes, for which 65536 is no value");
+    assert!(image.set_array("none", &[1]).is_err());
+}
+
+#[test]
 fn a_section_grows_by_its_last_array() {
     let mut image = image();
     image.set_number("cpus[1].cap", 7).unwrap();

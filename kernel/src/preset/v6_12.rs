@@ -200,6 +200,7 @@ impl ExtRules {
     /// Linux 6.12 (6.12.117).
     pub const V6_12: Self = ExtRules {
         select_cpu: ExtSelectCpu::Anywhere,
+        select_cpu_from_enqueue: false,
         idle_masks_first: false,
         dequeue_on_custody: false,
         enq_last_resched: true,

@@ -169,6 +169,7 @@ impl ExtRules {
     /// Linux 7.2 and 7.3.
     pub const V7_2: Self = ExtRules {
         select_cpu: ExtSelectCpu::Topology,
+        select_cpu_from_enqueue: true,
         idle_masks_first: true,
         dequeue_on_custody: true,
         enq_last_resched: false,

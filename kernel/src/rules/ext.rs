@@ -7,6 +7,9 @@ rules! {
     pub struct ExtRules {
         /// How an idle CPU is chosen without a scheduler's own choice (`scx_select_cpu_dfl()`).
         pub select_cpu: ExtSelectCpu,
+        /// `scx_bpf_select_cpu_dfl()` and its kin may be called from `ops.enqueue()` and where no run queue is locked
+        /// (6.16; in 7.2). Before, from `ops.select_cpu()` alone.
+        pub select_cpu_from_enqueue: bool,
         /// The idle masks know that a CPU goes idle before `ops.update_idle()` is called (`__scx_update_idle()`; in
         /// 7.2, not in 6.12.117).
         pub idle_masks_first: bool,

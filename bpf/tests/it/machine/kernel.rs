@@ -16,6 +16,8 @@ pub struct TestKernel {
     pub timers: Vec<(u64, u64)>,
     /// `ksym()`'s address for a CPU, 4096 bytes apart.
     pub per_cpu: Option<u64>,
+    /// References that were given back with the values that had them.
+    pub released: Vec<u64>,
     /// What the kernel function `nest` calls.
     pub nest: Option<u32>,
 }
@@ -50,11 +52,15 @@ impl Kernel for TestKernel {
         0
     }
 
-    fn ksym(&mut self, name: &str, cpu: Option<u32>) -> Option<u64> {
+    fn ksym(&mut self, _: &mut Machine, name: &str, cpu: Option<u32>) -> Option<u64> {
         match (name, cpu) {
             ("runqueues", Some(cpu)) => self.per_cpu.map(|at| at + u64::from(cpu) * 4096),
             _ => None,
         }
+    }
+
+    fn kptr_release(&mut self, _: &mut Machine, addr: u64) {
+        self.released.push(addr);
     }
 
     fn timer_start(&mut self, timer: u64, _callback: u32, _map: u32, nsecs: u64, _flags: u64) {

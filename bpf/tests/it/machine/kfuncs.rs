@@ -191,6 +191,19 @@ fn references_in_values_go_with_them() {
 }
 
 #[test]
+fn references_to_the_kernels_objects_are_given_back() {
+    let text = "fn keep\nr6 = r1; r1 = map tasks; r2 = 0x500000000 ll; r3 = 0; r4 = 1; call 156; r1 = r0; r2 = r6\n\
+                call 194; exit";
+    let mut machine = machine(assemble(text, vec![map("tasks", MapKind::TaskStorage, 4, 16, 0)]));
+    assert_eq!(call(&mut machine, "keep", &[0x7_0000_0000]), 0);
+    // A reference that is taken out again is the program's.
+    assert_eq!(call(&mut machine, "keep", &[0x8_0000_0000]), 0x7_0000_0000);
+    let mut kernel = TestKernel::default();
+    machine.storage_free(&mut kernel, 0x5_0000_0000);
+    assert_eq!(kernel.released, [0x8_0000_0000]);
+}
+
+#[test]
 fn pages_of_an_arena_are_given_and_taken() {
     let text = "fn alloc\nr3 = r1; r1 = map arena; r4 = -1; r5 = 0; kcall bpf_arena_alloc_pages; exit\n\
                 fn free\nr3 = r2; r2 = r1; r1 = map arena; kcall bpf_arena_free_pages; exit\n\
