@@ -20,4 +20,4 @@ mod loaders;
 
 pub use kernel_objects::FIELDS;
 pub use kfuncs::KFUNCS;
-pub use loader::BpfScheduler;
+pub use loader::{BpfScheduler, Live};

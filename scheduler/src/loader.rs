@@ -3,12 +3,12 @@
 use crate::bpf_ops::{BpfOps, State};
 use crate::kernel_objects::{KernelObjects, refused_fields};
 use crate::kfuncs;
-use crate::loaders::{Finds, loading};
+use crate::loaders::{Finds, Loading, Step, loading};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use wakelab_bpf::btf::Btf;
-use wakelab_bpf::image::{Image, Member, StructOps};
+use wakelab_bpf::image::{Image, Map, Member, StructOps};
 use wakelab_bpf::machine::{Limits, Machine};
 use wakelab_bpf::{Kconfig, LinkOptions, Object, VariableError};
 use wakelab_ext::ext::Declared;
@@ -65,6 +65,74 @@ impl BpfScheduler {
         self.identity.push_str(&format!(",{variable}={value}"));
     }
 
+    /// What the loader of this scheduler would give a real kernel of the same version on the same machine: the values
+    /// with which [`load`](Scheduler::load) simulates it.
+    ///
+    /// # Errors
+    /// Fails as [`load`](Scheduler::load) does, but not for what is not modelled of programs; and if the loader does
+    /// more than fill maps and run programs.
+    pub fn live(&self, host: &Host<'_>) -> Result<Live, String> {
+        let Opened { image, declared, loading, .. } = self.opened(host)?;
+        let (mut elements, mut programs) = (Vec::new(), Vec::new());
+        let mut more = !loading.after_attach.is_empty() || !loading.without.is_empty();
+        for step in loading.after_load {
+            match step {
+                Step::Element { map, key, value } => elements.push((map, key, value)),
+                Step::Program { name, context } => programs.push((name, context)),
+                Step::TopologyNode { .. } => more = true,
+            }
+        }
+        if more {
+            return Err("its loader takes operations out, or works on it when it is attached".to_owned());
+        }
+        let global = |map: Map| (!map.variables.is_empty()).then_some((map.name, map.data));
+        let struct_ops = sched_ext_ops(&image).expect("link() has looked for it").name.clone();
+        let sections = image.maps.into_iter().filter_map(global).collect();
+        Ok(Live { struct_ops, name: declared.name, flags: declared.flags, sections, elements, programs })
+    }
+
+    /// The object linked and with the values that its loader sets.
+    fn opened(&self, host: &Host<'_>) -> Result<Opened, String> {
+        let Some(types) = host.rules.types else {
+            return Err(format!(
+                "no types of {} are here, to which its programs could be relocated: Debian builds it without sched_ext",
+                host.kernel
+            ));
+        };
+        let linked = self.linked(types, host)?;
+        let mut image = linked.image.clone();
+        let known_flags = u64::from(host.rules.ops_flags);
+        let ops = sched_ext_ops(&image).expect("link() has looked for it");
+        let (mut declared, mut programs) = declared(ops, known_flags)?;
+        let types_of_object = self.object.btf();
+        let size_of = |name: &str| types_of_object.size(types_of_object.find_composite(name)?);
+        let kernel_has = |name: &str| linked.btf.function(name).is_some();
+        let finds = Finds { topology: host.topology, kernel_has: &kernel_has, size_of: &size_of };
+        let loading = loading(&declared.name, &finds)?;
+        declared.flags = loading.flags.unwrap_or(declared.flags) | loading.added_flags;
+        declared.flags &= known_flags;
+        loading.without.iter().for_each(|&op| programs[op as usize] = None);
+        declared.ops = Op::ALL.into_iter().filter(|op| programs[*op as usize].is_some()).collect();
+        for (section, bytes) in &loading.resize {
+            image.resize(section, *bytes).map_err(|error| error.to_string())?;
+        }
+        // A variable that is missing is another release's.
+        let set = |result: Result<(), VariableError>| match result {
+            Err(error) if !matches!(error, VariableError::Missing(_)) => Err(error.to_string()),
+            _ => Ok(()),
+        };
+        for (variable, value) in &loading.numbers {
+            set(image.set_number(variable, *value))?;
+        }
+        for (variable, values) in &loading.arrays {
+            set(image.set_array(variable, values))?;
+        }
+        for (variable, value) in &self.settings {
+            image.set_number(variable, *value).map_err(|error| error.to_string())?;
+        }
+        Ok(Opened { linked, image, declared, programs, loading })
+    }
+
     /// The object, linked for a kernel of these types. It is linked once for each kernel.
     fn linked(&self, types: ExtTypes, host: &Host<'_>) -> Result<Arc<Linked>, String> {
         let key = (types, host.rules.version_code, host.hz);
@@ -103,6 +171,34 @@ impl BpfScheduler {
 /// Variables of the kernel that programs may read. `cpufreq_cpu_data` has no place in memory: scx_lavd reads it without
 /// a CPU's offset, which fails on a real kernel, too.
 const KSYMS: [&str; 4] = ["__preempt_count", "cpufreq_cpu_data", "runqueues", "sd_llc_id"];
+
+/// An object of which a loader has set everything that it sets before loading.
+struct Opened {
+    linked: Arc<Linked>,
+    image: Image,
+    declared: Declared,
+    /// By operation.
+    programs: [Option<u32>; Op::ALL.len()],
+    /// What is left to do once it is loaded.
+    loading: Loading,
+}
+
+/// What a loader gives the kernel ([`BpfScheduler::live`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// The name of the map of the scheduler's `struct sched_ext_ops`.
+    pub struct_ops: String,
+    /// `ops.name`.
+    pub name: String,
+    /// `ops.flags`.
+    pub flags: u64,
+    /// Sections of global data (`.rodata`, `.bss`, `.data.cpu_gimme_task`), and what they hold before loading.
+    pub sections: Vec<(String, Vec<u8>)>,
+    /// Elements of maps after loading: the map, the key and the value.
+    pub elements: Vec<(&'static str, Vec<u8>, Vec<u8>)>,
+    /// Programs of `SEC("syscall")` that run after that, in order, and their contexts.
+    pub programs: Vec<(&'static str, Vec<u8>)>,
+}
 
 fn sched_ext_ops(image: &Image) -> Option<&StructOps> {
     image.struct_ops.iter().find(|ops| ops.type_name == "sched_ext_ops")
@@ -198,43 +294,8 @@ impl Scheduler for BpfScheduler {
     }
 
     fn load(&self, host: &Host<'_>) -> Result<(Declared, Box<dyn Ops>), String> {
-        let Some(types) = host.rules.types else {
-            return Err(format!(
-                "no types of {} are here, to which its programs could be relocated: Debian builds it without sched_ext",
-                host.kernel
-            ));
-        };
-        let linked = self.linked(types, host)?;
-        let (btf, mut image) = (&linked.btf, linked.image.clone());
-        let known_flags = u64::from(host.rules.ops_flags);
-        let ops = sched_ext_ops(&image).expect("link() has looked for it");
-        let (mut declared, mut programs) = declared(ops, known_flags)?;
-        let types_of_object = self.object.btf();
-        let size_of = |name: &str| types_of_object.size(types_of_object.find_composite(name)?);
-        let kernel_has = |name: &str| btf.function(name).is_some();
-        let finds = Finds { topology: host.topology, kernel_has: &kernel_has, size_of: &size_of };
-        let loading = loading(&declared.name, &finds)?;
-        declared.flags = loading.flags.unwrap_or(declared.flags) | loading.added_flags;
-        declared.flags &= known_flags;
-        loading.without.iter().for_each(|&op| programs[op as usize] = None);
-        declared.ops = Op::ALL.into_iter().filter(|op| programs[*op as usize].is_some()).collect();
-        for (section, bytes) in &loading.resize {
-            image.resize(section, *bytes).map_err(|error| error.to_string())?;
-        }
-        // A variable that is missing is another release's.
-        let set = |result: Result<(), VariableError>| match result {
-            Err(error) if !matches!(error, VariableError::Missing(_)) => Err(error.to_string()),
-            _ => Ok(()),
-        };
-        for (variable, value) in &loading.numbers {
-            set(image.set_number(variable, *value))?;
-        }
-        for (variable, values) in &loading.arrays {
-            set(image.set_array(variable, values))?;
-        }
-        for (variable, value) in &self.settings {
-            image.set_number(variable, *value).map_err(|error| error.to_string())?;
-        }
+        let Opened { linked, image, declared, programs, loading } = self.opened(host)?;
+        let btf = &linked.btf;
         if let Some(refused) = refused_fields(&image) {
             return Err(refused);
         }
