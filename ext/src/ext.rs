@@ -715,7 +715,8 @@ impl Ext {
         let Curr::Ext(curr) = self.rqs[cpu as usize].curr else { return };
         let task = self.task_mut(curr);
         let delta = clock_task.saturating_sub(task.exec_start);
-        task.exec_start = clock_task;
+        // A task that was picked begins when the interrupt is over that asked for it.
+        task.exec_start = task.exec_start.max(clock_task);
         task.sum_exec_runtime += delta;
         let slice = ops.slice(curr);
         if slice != SCX_SLICE_INF && delta != 0 {

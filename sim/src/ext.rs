@@ -418,7 +418,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `pick_task_scx()`.
     pub fn ext_pick(&mut self, cpu: Cpu) -> Option<TaskId> {
         self.ext_update_rq_clock(cpu);
-        let clock = self.sys.clock_task(cpu);
+        // A tick asks for the schedule before its handler is over, which the debt has: the next task begins only then,
+        // so that a slice of whole ticks is not over at as many ticks, but at the one after.
+        let debt = self.sys.cpus[cpu as usize].debt;
+        let clock = self.sys.clock_task(cpu) + self.slowed(cpu, debt);
         let c = &mut self.sys.cpus[cpu as usize];
         (c.need_resched, c.need_resched_lazy) = (false, false);
         self.with_ext_in(Some(cpu), |ext, ops| ext.pick_task(ops, cpu, clock))
