@@ -80,6 +80,8 @@ pub enum Exit {
     NoMatch,
     /// Something does not work here (`doctor`).
     Missing,
+    /// A scheduler does what it should not (`scx-check`).
+    Found,
     /// Some input could not be read; what could be was done.
     BadInput,
     /// A simulated run failed.
@@ -100,7 +102,7 @@ impl Exit {
     pub fn number(self) -> u8 {
         match self {
             Exit::Done => 0,
-            Exit::Differs | Exit::NoMatch | Exit::Missing | Exit::RunFailed => 1,
+            Exit::Differs | Exit::NoMatch | Exit::Missing | Exit::Found | Exit::RunFailed => 1,
             Exit::BadInput => 2,
             Exit::Failed => 3,
             Exit::Interrupted => signals::exit_code().unwrap_or(130),

@@ -153,6 +153,37 @@ impl RunProgress for RunBar {
     }
 }
 
+/// The bar of things that are counted.
+#[derive(Debug)]
+pub struct CountBar(ProgressBar, Option<Arc<Host>>, &'static str);
+
+impl CountBar {
+    /// Creates the bar of so many things of a name.
+    pub fn new(all: u64, name: &'static str) -> Self {
+        CountBar(
+            late(Some(all), &format!("{{wide_bar}} {{pos}}/{{len}} {name}, {{elapsed}}, {{eta}} left"), true),
+            host(),
+            name,
+        )
+    }
+
+    /// So many are done.
+    pub fn done(&self, done: u64) {
+        // Several threads report, not always in order.
+        let (done, all) = (self.0.position().max(done), self.0.length().unwrap_or(0));
+        self.0.set_position(done);
+        detail(format_args!("{done} of {all} {}", self.2));
+        if let Some(host) = &self.1 {
+            host.progress(done, all, self.2);
+        }
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// The bar of a fit: the sets of constants that were tried.
 #[derive(Debug)]
 pub struct FitBar(ProgressBar);

@@ -234,6 +234,13 @@ pub trait Ops: TaskFields {
         Vec::new()
     }
 
+    /// A global variable of the scheduler's programs, as its user-space part would read it; `None` if it has none of
+    /// that name, or none of 1, 2, 4 or 8 bytes.
+    fn variable(&self, name: &str) -> Option<u64> {
+        let _ = name;
+        None
+    }
+
     /// Runs an operation that the scheduler has. Kernel functions that it calls are methods of [`Ext`]. Returns what
     /// the operation returns; 0 if that is nothing, or if the scheduler has ended ([`Ext::exit`]).
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64;

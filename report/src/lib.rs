@@ -17,6 +17,7 @@ pub mod numbers;
 pub mod replay;
 pub mod reproduce;
 pub mod score;
+pub mod scx_check;
 pub mod scx_wakeups;
 pub mod stats;
 pub mod summary;

@@ -259,17 +259,22 @@ pub struct BpfOps {
     state: State,
     /// What its loader does after loading; what is done is taken out.
     loading: Loading,
+    /// Programs that are to run after that, with their contexts.
+    own: Vec<(String, Vec<u8>)>,
 }
 
 impl BpfOps {
-    pub fn new(machine: Machine, state: State, loading: Loading) -> Self {
-        BpfOps { machine, state, loading }
+    pub fn new(machine: Machine, state: State, loading: Loading, own: Vec<(String, Vec<u8>)>) -> Self {
+        BpfOps { machine, state, loading, own }
     }
 
     /// What loaders do between loading and attaching: they fill maps and run programs.
     fn after_load(&mut self, ext: &mut Ext) {
         for step in std::mem::take(&mut self.loading.after_load) {
             self.step(ext, step);
+        }
+        for (name, mut context) in std::mem::take(&mut self.own) {
+            self.run_program(ext, &name, &mut context);
         }
     }
 
@@ -340,6 +345,18 @@ impl Ops for BpfOps {
             self.step(ext, step);
         }
         ext.this_cpu = this_cpu;
+    }
+
+    fn variable(&self, name: &str) -> Option<u64> {
+        let (at, size) = self.machine.variable(name)?;
+        let memory = self.machine.memory();
+        match size {
+            1 => memory.read_u8(at).ok().map(u64::from),
+            2 => memory.read_u16(at).ok().map(u64::from),
+            4 => memory.read_u32(at).ok().map(u64::from),
+            8 => memory.read_u64(at).ok(),
+            _ => None,
+        }
     }
 
     fn timer(&mut self, ext: &mut Ext, number: u32) {

@@ -21,6 +21,10 @@ pub struct BpfScheduler {
     object: Object,
     /// Variables that are set before it is loaded, in order.
     settings: Vec<(String, i128)>,
+    /// Flags of its `sched_ext_ops`, besides those that it has.
+    flags: u64,
+    /// Programs of `SEC("syscall")` that run after it was loaded, with their contexts.
+    programs: Vec<(String, Vec<u8>)>,
     identity: String,
     /// The object for each kernel that it was loaded on so far.
     linked: Mutex<Vec<(LinkKey, Result<Arc<Linked>, String>)>>,
@@ -53,6 +57,8 @@ impl BpfScheduler {
             name: name.to_owned(),
             object,
             settings: Vec::new(),
+            flags: 0,
+            programs: Vec::new(),
             identity: identity.to_owned(),
             linked: Mutex::default(),
         })
@@ -63,6 +69,19 @@ impl BpfScheduler {
     pub fn set(&mut self, variable: &str, value: i128) {
         self.settings.push((variable.to_owned(), value));
         self.identity.push_str(&format!(",{variable}={value}"));
+    }
+
+    /// Adds flags to those of its `sched_ext_ops`, as loaders do before they load it.
+    pub fn add_flags(&mut self, flags: u64) {
+        self.flags |= flags;
+        self.identity.push_str(&format!(",flags={flags:#x}"));
+    }
+
+    /// Runs a program of `SEC("syscall")` with this context each time it has been loaded, before `ops.init()`
+    /// (`bpf_prog_test_run_opts()`). An object without the program is loaded as it is.
+    pub fn run_program(&mut self, program: &str, context: &[u8]) {
+        self.programs.push((program.to_owned(), context.to_vec()));
+        self.identity.push_str(&format!(",{program}({context:?})"));
     }
 
     /// What the loader of this scheduler would give a real kernel of the same version on the same machine: the values
@@ -109,10 +128,13 @@ impl BpfScheduler {
         let kernel_has = |name: &str| linked.btf.function(name).is_some();
         let finds = Finds { topology: host.topology, kernel_has: &kernel_has, size_of: &size_of };
         let loading = loading(&declared.name, &finds)?;
-        declared.flags = loading.flags.unwrap_or(declared.flags) | loading.added_flags;
+        declared.flags = loading.flags.unwrap_or(declared.flags) | loading.added_flags | self.flags;
         declared.flags &= known_flags;
         loading.without.iter().for_each(|&op| programs[op as usize] = None);
-        declared.ops = Op::ALL.into_iter().filter(|op| programs[*op as usize].is_some()).collect();
+        // What is done after loading is done where ops.init() is called.
+        let afterwards = !(loading.after_load.is_empty() && self.programs.is_empty());
+        let has = |op: &Op| programs[*op as usize].is_some() || *op == Op::Init && afterwards;
+        declared.ops = Op::ALL.into_iter().filter(has).collect();
         for (section, bytes) in &loading.resize {
             image.resize(section, *bytes).map_err(|error| error.to_string())?;
         }
@@ -306,7 +328,7 @@ impl Scheduler for BpfScheduler {
             Machine::new(image, &Limits::default(), nr_cpus, &has).map_err(|refused| refused.to_string())?;
         let objects = KernelObjects::new(btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
         let state = State::new(&machine, objects, programs, host.costs, (host.hz, host.seed));
-        Ok((declared, Box::new(BpfOps::new(machine, state, loading))))
+        Ok((declared, Box::new(BpfOps::new(machine, state, loading, self.programs.clone()))))
     }
 
     fn identity(&self) -> &str {

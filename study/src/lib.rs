@@ -11,7 +11,7 @@
 //! with each part of the simulator switched off in turn, and [`sensitivity`] with the assumed constants changed.
 //! [`verdict`] says by one rule what a comparison found, and [`diff`] sets two results or recordings side by side.
 //! [`score`] gives a candidate one number on a panel of machines and loads, and [`sweep`] makes the runs of a whole
-//! space.
+//! space. [`scx_check`] looks for stalls and unfairness of a scheduler of sched_ext.
 //! [`reproduce`] compares published tables with their simulation. [`fit`] fits a machine to what was
 //! measured on it. [`calibrate`] derives constants from microbenchmarks, and [`verify`] compares loads that ran with
 //! their simulation. [`cache`] keeps finished runs, and [`statistics`] tests whether two means differ.
@@ -41,6 +41,7 @@ pub mod replay;
 pub mod reproduce;
 mod scheduler;
 pub mod score;
+pub mod scx_check;
 pub mod scx_waits;
 pub mod scx_wakeups;
 pub mod sensitivity;

@@ -23,6 +23,7 @@ mod report;
 mod reproduce;
 mod run;
 mod score;
+mod scx_check;
 mod simulate;
 mod stats;
 mod survey;
@@ -78,6 +79,12 @@ pub enum Command {
     /// Its geometric mean over all rows, in %, alone on stdout: what an optimiser maximises. Exits like `wakelab run`.
     #[command(after_help = score::EXAMPLE)]
     Score(score::Args),
+    /// Look for stalls, errors and unfairness of a sched_ext scheduler.
+    ///
+    /// Runs workloads that are drawn at random, and prints of each kind of failure the smallest workload that shows it.
+    /// Exits with 1 if something was found, with 2 if the scheduler cannot be loaded, with 130 after Ctrl-C.
+    #[command(after_help = scx_check::EXAMPLE)]
+    ScxCheck(scx_check::Args),
     /// Make the runs of a whole space of machines, loads and tunables.
     ///
     /// Results go to a folder as Parquet. Goes on where it was interrupted, and runs on a Ray cluster, too. Exits with
@@ -235,6 +242,7 @@ impl Command {
             Command::Compare(args) => compare::run(args),
             Command::Survey(args) => survey::run(args),
             Command::Score(args) => score::run(args),
+            Command::ScxCheck(args) => scx_check::run(args),
             Command::Sweep(args) => sweep::run(args),
             Command::Diff(args) => diff::run(args),
             Command::Reproduce(args) => reproduce::run(args),
@@ -267,6 +275,7 @@ impl Command {
             Command::Run(args) => Paths { inputs: args.inputs(), outputs: args.simulation.outputs() },
             Command::Survey(args) => args.paths(),
             Command::Score(args) => args.paths(),
+            Command::ScxCheck(args) => args.paths(),
             Command::Sweep(args) => args.paths(),
             Command::Diff(args) => args.paths(),
             Command::Reproduce(args) => args.paths(),

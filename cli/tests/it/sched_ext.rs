@@ -89,3 +89,73 @@ fn explain_and_waits_tell_which_operation_put_a_task_where() {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
 }
+
+const STALLS: &str = "../scheduler/tests/data/stalls.bpf.o";
+
+fn scx_check(args: &[&str]) -> (Option<i32>, String, String) {
+    let output = wakelab(Path::new(env!("CARGO_MANIFEST_DIR")), &[&["scx-check"], args].concat());
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_stall_is_made_small_and_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("found");
+    let out = out.to_str().unwrap();
+    let never_kicked = &format!("{STALLS},scx.mode=1");
+    let (code, text, errors) = scx_check(&[never_kicked, "--machine", "test-2c", "--budget", "3", "--out", out]);
+    assert_eq!(code, Some(1), "{text}{errors}");
+    assert!(text.contains("\nstall: a task did not run for 2 s in 3 of 3 workloads (0, 1, 2)\n"), "{text}");
+    assert!(text.contains(": 1 task on test-2c\n") && text.contains("now CPU 1 has never been kicked"), "{text}");
+    let file = format!("{out}/stall.toml");
+    let toml = std::fs::read_to_string(&file).unwrap();
+    assert!(toml.contains("# The smallest workload that was found: stall under stalls"), "{toml}");
+    let again = text.lines().find_map(|line| line.strip_prefix("  again: wakelab scx-check ")).expect("a command");
+    let words = shlex::split(again).unwrap();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (code, again, errors) = scx_check(&words);
+    assert_eq!(code, Some(1), "{again}{errors}");
+    assert!(
+        again.contains("stall: a task did not run for 2 s\n") && again.contains("has never been kicked"),
+        "{again}"
+    );
+    // It is a workload file as any other.
+    let args = ["compare", "--no-cache", "--machine", "test-2c", "--kernel", "v7.2", "--workload", &file, "--base", ""];
+    let with = format!("scx:{never_kicked}");
+    let args = [args.as_slice(), &["--with", &with, "--settle", "0s", "--time", "3s", "--repeat", "1"]].concat();
+    let output = wakelab(Path::new(env!("CARGO_MANIFEST_DIR")), &args);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && errors.contains("runnable task stall"), "{errors}");
+}
+
+#[test]
+fn a_check_does_not_depend_on_how_many_run_at_a_time() {
+    let run = |jobs: &str| {
+        let scheduler = &format!("{STALLS},scx.mode=3");
+        scx_check(&[scheduler, "--budget", "6", "--seed", "7", "--format", "json", "--jobs", jobs])
+    };
+    let (code, text, errors) = run("1");
+    assert_eq!(code, Some(1), "{errors}");
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["workloads"], 6);
+    assert_eq!((code, text, errors), run("2"));
+}
+
+#[test]
+fn what_cannot_be_checked_is_told() {
+    let simple = "../bpf/tests/data/scx_simple.bpf.o";
+    let cases = [
+        (vec!["no.bpf.o"], "expected the object of a scheduler"),
+        (vec!["a.o,NO_SIS_UTIL"], "has more than a scheduler"),
+        (vec![simple, "--kernel", "v6.1"], "has no sched_ext"),
+        (vec![simple, "--machine", "no-such"], "--machine"),
+        (vec![simple, "--workload", "x.toml"], "--machine"),
+        (vec![simple, "--machine", "test-1c", "--workload", "no.toml"], "--workload"),
+    ];
+    for (args, error) in cases {
+        let (code, text, errors) = scx_check(&args);
+        assert_eq!((code, text.as_str()), (Some(2), ""), "{args:?}: {errors}");
+        assert!(errors.contains(error), "{args:?}: {errors}");
+    }
+}

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_ext::ops::Scheduler;
 use wakelab_kernel::Preset;
-use wakelab_scheduler::BpfScheduler;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Op, Work, Workload};
@@ -28,7 +28,7 @@ impl Sink for Done {
 
 /// Runs a load under a scheduler.
 pub fn simulate(
-    scheduler: &BpfScheduler,
+    scheduler: &dyn Scheduler,
     machine: &str,
     load: &Workload,
     until: u64,

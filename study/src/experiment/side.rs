@@ -1,7 +1,9 @@
 //! A side as it is written: switches, the kernel that it may name itself, and its name.
 
+use crate::scheduler::load_scheduler;
 use wakelab_input::printable;
 use wakelab_kernel::{Setting, SettingError, Switches};
+use wakelab_scheduler::BpfScheduler;
 
 /// The word by which a side names a kernel of its own.
 const KERNEL: &str = "kernel";
@@ -79,6 +81,21 @@ impl std::fmt::Display for SchedulerText {
         write!(f, "{SCHEDULER}{}", self.path)?;
         self.settings.iter().try_for_each(|(name, value)| write!(f, ",{VARIABLE}{name}={value}"))
     }
+}
+
+/// The scheduler that a text names as a side does, with or without `scx:` before it, and the variables set in it.
+///
+/// # Errors
+/// Fails if it names none, or anything besides, and if the scheduler cannot be read.
+pub fn named_scheduler(text: &str) -> Result<BpfScheduler, String> {
+    let text = if text.starts_with(SCHEDULER) { text.to_owned() } else { format!("{SCHEDULER}{text}") };
+    let side = SideText::parse(&text)?;
+    if side.kernel.is_some() || !side.switches.to_string().is_empty() {
+        let expected = "expected a scheduler and variables that are set in it, as in scx_simple.bpf.o,scx.fifo_sched=1";
+        return Err(format!("{text} has more than a scheduler; {expected}"));
+    }
+    let named = side.scheduler.expect("the text begins with one");
+    load_scheduler(&named.path, &named.settings)
 }
 
 impl SideText {

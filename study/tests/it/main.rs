@@ -28,6 +28,7 @@ mod reproduce;
 mod reproduce_frequency;
 mod reproduce_table_folder;
 mod score;
+mod scx_check;
 mod sensitivity;
 mod sequential_tasks;
 mod sis_util;

@@ -1,0 +1,175 @@
+//! What a check of a scheduler found, as text and JSON.
+
+use crate::VERSION;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use wakelab_study::scx_check::{
+    Checked, Finding, IDLE_NS, Kind, LONG_TIMEOUT_MS, Seen, Smallest, TIME_NS, TIMEOUT_MS, UNFAIR_PCT,
+};
+
+/// What was checked.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// The scheduler, as it was named.
+    pub scheduler: &'a str,
+    /// The kernel.
+    pub kernel: &'a str,
+    /// The names of the machines.
+    pub machines: &'a [&'a str],
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What is told of a smallest workload besides itself: the file that it is in, and the command that runs it again.
+#[derive(Clone, Debug)]
+pub struct Again {
+    /// The file; `None` if none was written.
+    pub file: Option<String>,
+    /// The command.
+    pub command: String,
+}
+
+fn what_it_is(kind: Kind) -> String {
+    match kind {
+        Kind::Fault => "a program did what it may not".to_owned(),
+        Kind::Error => "the scheduler ended".to_owned(),
+        Kind::Stall => format!("a task did not run for {} s", LONG_TIMEOUT_MS / 1000),
+        Kind::Order => "the core called an operation out of order, which is an error of wakelab".to_owned(),
+        Kind::Idle => {
+            format!("a task waited for more than {} ms while a CPU that it may use was idle", IDLE_NS / 1_000_000)
+        }
+        Kind::Unfair => format!("tasks that are alike differ by more than {UNFAIR_PCT}% of their CPU time"),
+    }
+}
+
+fn indented(text: &str, by: &str) -> String {
+    text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("{by}{line}\n") }).collect()
+}
+
+fn plural(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The whole, for people.
+pub fn text(about: &About<'_>, checked: &Checked, again: &[Again]) -> String {
+    let workloads = checked.workloads as usize;
+    let machines = match about.machines {
+        [one] => (*one).to_owned(),
+        many => plural(many.len(), "machine"),
+    };
+    let mut text = format!(
+        "{} under {}: {} on {machines}, seed {}, {} ms each, watchdog {TIMEOUT_MS} ms\n",
+        about.scheduler,
+        about.kernel,
+        plural(workloads, "workload"),
+        about.seed,
+        TIME_NS / 1_000_000,
+    );
+    for (smallest, again) in checked.smallest.iter().zip(again) {
+        text += &found(smallest, again, workloads);
+    }
+    if checked.smallest.is_empty() {
+        text += "found nothing\n";
+    }
+    if checked.long_waits > 0 {
+        let _ = writeln!(
+            text,
+            "note: in {} a task waited for more than {TIMEOUT_MS} ms, and ran within {} s in a longer run",
+            plural(checked.long_waits as usize, "workload"),
+            LONG_TIMEOUT_MS / 1000
+        );
+    }
+    if let Some((power, pairs)) = checked.by_weight {
+        let _ = writeln!(
+            text,
+            "note: CPU time goes by weight to the power of {power:.2} (1 by weight, 0 equal; median of {})",
+            plural(pairs, "pair")
+        );
+    }
+    text
+}
+
+fn found(smallest: &Smallest, again: &Again, workloads: usize) -> String {
+    let Smallest { finding, numbers, machine, tasks, tried, toml } = smallest;
+    let mut listed: Vec<String> = numbers.iter().take(8).map(u32::to_string).collect();
+    if numbers.len() > listed.len() {
+        listed.push("...".to_owned());
+    }
+    let mut text = format!(
+        "\n{}: {} in {} of {workloads} workloads ({})\n",
+        finding.kind.name(),
+        what_it_is(finding.kind),
+        numbers.len(),
+        listed.join(", ")
+    );
+    let _ =
+        writeln!(text, "  the smallest of {tried} that were tried: {} on {machine}", plural(*tasks as usize, "task"));
+    text += &indented(&finding.what, "    ");
+    match &again.file {
+        Some(file) => _ = writeln!(text, "  its workload: {file}"),
+        None => text += &indented(toml, "    "),
+    }
+    let _ = writeln!(text, "  again: {}", again.command);
+    text
+}
+
+/// What one workload showed, for people.
+pub fn workload_text(about: &About<'_>, seen: &Seen) -> String {
+    let mut text = format!("{} under {} on {}\n", about.scheduler, about.kernel, about.machines.join(", "));
+    for finding in &seen.findings {
+        let _ = writeln!(text, "{}: {}", finding.kind.name(), what_it_is(finding.kind));
+        text += &indented(&finding.what, "    ");
+    }
+    if seen.findings.is_empty() {
+        text += "found nothing\n";
+    }
+    if seen.long_wait {
+        let _ = writeln!(text, "note: a task waited for more than {TIMEOUT_MS} ms, and ran later");
+    }
+    text
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    json!({"kind": finding.kind.name(), "what": finding.what})
+}
+
+/// The whole, for programs.
+pub fn json(about: &About<'_>, checked: &Checked, again: &[Again]) -> Value {
+    let smallest = |(smallest, again): (&Smallest, &Again)| {
+        json!({
+            "kind": smallest.finding.kind.name(),
+            "what": smallest.finding.what,
+            "workloads": smallest.numbers,
+            "machine": smallest.machine,
+            "tasks": smallest.tasks,
+            "toml": smallest.toml,
+            "file": again.file,
+            "again": again.command,
+        })
+    };
+    json!({
+        "wakelab": VERSION,
+        "scheduler": about.scheduler,
+        "kernel": about.kernel,
+        "machines": about.machines,
+        "seed": about.seed,
+        "workloads": checked.workloads,
+        "findings": checked.smallest.iter().zip(again).map(smallest).collect::<Vec<_>>(),
+        "long_waits": checked.long_waits,
+        "power_of_weight": checked.by_weight.map(|(power, _)| power),
+        "complete": checked.complete,
+    })
+}
+
+/// What one workload showed, for programs.
+pub fn workload_json(about: &About<'_>, seen: &Seen) -> Value {
+    json!({
+        "wakelab": VERSION,
+        "scheduler": about.scheduler,
+        "kernel": about.kernel,
+        "machines": about.machines,
+        "seed": about.seed,
+        "findings": seen.findings.iter().map(finding_json).collect::<Vec<_>>(),
+        "long_wait": seen.long_wait,
+    })
+}
