@@ -8,16 +8,17 @@ use etcetera::BaseStrategy;
 use etcetera::base_strategy::Xdg;
 use std::path::{Path, PathBuf};
 use wakelab_report::numbers::{count, thousands};
+use wakelab_scheduler_source::Schedulers;
 use wakelab_study::cache::{Cached, LIMIT_BYTES, Program, Store};
 use wakelab_study::compare::{Runner, Simulator};
 
 /// The flags of the cache.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct CacheFlags {
     /// Keep finished runs in this folder.
     ///
     /// And read them from there; by default `wakelab` in $XDG_CACHE_HOME or ~/.cache. Runs that are written out
-    /// (--events, --perfetto) are always made.
+    /// (--events, --perfetto) are always made. Schedulers that were compiled are kept there, too.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
     /// Make every run, and keep none.
@@ -26,6 +27,16 @@ pub struct CacheFlags {
     /// Make every run, and replace what was kept.
     #[arg(long)]
     pub fresh: bool,
+}
+
+impl CacheFlags {
+    /// Schedulers that are compiled, and kept beside the runs. If the usual folder cannot be made, nothing is kept.
+    pub fn schedulers(&self) -> Schedulers {
+        let usual = || usual_folder().ok().filter(|folder| std::fs::create_dir_all(folder).is_ok());
+        let folder = if self.no_cache { None } else { self.cache.clone().or_else(usual) };
+        let schedulers = folder.map(|folder| folder.join(wakelab_study::cache::SCHEDULERS));
+        Schedulers::new(schedulers, self.fresh, |line| say!("{line}"))
+    }
 }
 
 /// The simulator, with a cache in front of it unless there is none.

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
+use wakelab_scheduler_source::Schedulers;
 use wakelab_study::experiment::named_scheduler;
 use wakelab_study::scx_check::Check;
 
@@ -12,7 +13,7 @@ const MACHINES: [&str; 6] = ["test-1c", "test-2c", "test-8c", "test-2llc", "test
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [object, count, jobs, rest @ ..] = &words[..] else { return Err("expected OBJECT COUNT JOBS [SEED]".into()) };
-    let scheduler = named_scheduler(object)?;
+    let scheduler = named_scheduler(&Schedulers::default(), object)?;
     let machines = MACHINES.map(|name| wakelab_machine::get(name).expect("a machine"));
     let check = Check {
         scheduler: &scheduler,

@@ -1,23 +1,22 @@
-//! Schedulers of sched_ext that sides name: their files.
+//! Schedulers of sched_ext that sides name, ready to load.
 
-use std::path::Path;
 use wakelab_scheduler::BpfScheduler;
+use wakelab_scheduler_source::{SchedulerName, Schedulers};
 
-/// The scheduler of the compiled object at a path, in which these variables are set.
+/// The scheduler of a name, in which these variables are set, and its name with the version that was found.
 ///
 /// # Errors
-/// Fails if the file cannot be read or is no object.
-pub fn load_scheduler(path: &str, settings: &[(String, i128)]) -> Result<BpfScheduler, String> {
-    let expected = "expected the object of a scheduler, as clang compiles it for BPF";
-    if path.ends_with(".c") {
-        return Err(format!("{path} is a source; {expected}: clang -g -O2 -target bpf -c"));
-    }
-    let bytes = std::fs::read(path).map_err(|error| format!("scx:{path}: {error}; {expected}"))?;
-    let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
-    let name = name.trim_end_matches(".o").trim_end_matches(".bpf").to_owned();
-    let identity = blake3::hash(&bytes).to_hex().to_string();
-    let mut scheduler =
-        BpfScheduler::new(&name, &bytes, &identity).map_err(|error| format!("scx:{path}: {error}; {expected}"))?;
+/// Fails if it cannot be found or compiled, or is no scheduler.
+pub fn load_scheduler(
+    schedulers: &Schedulers,
+    name: &SchedulerName,
+    settings: &[(String, i128)],
+) -> Result<(BpfScheduler, SchedulerName), String> {
+    let built = schedulers.object(name).map_err(|error| format!("scx:{name}: {error}"))?;
+    let identity = blake3::hash(&built.object).to_hex().to_string();
+    let mut scheduler = BpfScheduler::new(&built.title, &built.object, &identity).map_err(|error| {
+        format!("scx:{name}: {error}; expected the object of a scheduler, as clang compiles it for BPF")
+    })?;
     settings.iter().for_each(|(variable, value)| scheduler.set(variable, *value));
-    Ok(scheduler)
+    Ok((scheduler, built.name))
 }

@@ -48,7 +48,9 @@ pub struct Args {
     base: String,
     /// Features of the other side: A,NO_B.
     ///
-    /// May be given again, each with a name if you like (fast=A,NO_B): each is compared with the base.
+    /// May be given again, each with a name if you like (fast=A,NO_B): each is compared with the base. scx:NAME loads a
+    /// sched_ext scheduler: a crate (scx:scx_bpfland, scx:scx_bpfland@1.1.4), its folder, a source (scx:DIR/x.bpf.c) or
+    /// an object (scx:DIR/x.bpf.o); `wakelab docs scheduler-authors` describes it.
     #[arg(long, value_name = "[NAME=]SWITCHES", required_unless_present = "one_side", add = completion::side())]
     with: Vec<String>,
     /// How often.
@@ -118,6 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     spec.pinned = args.pinned.clone().map(|cpus| Given::by_flag("--pinned", cpus));
     spec.observer_cost_ns = args.observer_cost;
     spec.lenient = args.simulation.lenient.lenient;
+    spec.schedulers = args.simulation.cache.schedulers();
     spec.regret = args.simulation.regret;
     spec.base_only = args.simulation.one_side;
     args.simulation.until.set(spec);

@@ -62,6 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         spec.seed = seed;
     }
     spec.lenient |= args.simulation.lenient.lenient;
+    spec.schedulers = args.simulation.cache.schedulers();
     spec.regret = args.simulation.regret;
     spec.base_only = args.simulation.one_side;
     args.simulation.until.set(spec);

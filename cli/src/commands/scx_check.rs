@@ -2,6 +2,7 @@
 
 use super::Hint;
 use super::simulate::deliver;
+use crate::cache::CacheFlags;
 use crate::completion;
 use crate::distinct_paths::Paths;
 use crate::flags::{self, FormatFlag, JobsFlag, SeedFlag, TableFormat};
@@ -27,9 +28,9 @@ Example:
 /// `wakelab scx-check`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The scheduler: its object, and variables set in it.
+    /// The scheduler, and variables set in it.
     ///
-    /// As a side of `wakelab compare` names it, without scx: before it: scx_simple.bpf.o,scx.fifo_sched=1.
+    /// As a side of `wakelab compare` names it, without scx: before it: scx_bpfland, scx_simple.bpf.o,scx.fifo_sched=1.
     #[arg(value_name = "SCHEDULER")]
     scheduler: String,
     /// The machine: a name of `machine list`, or a file.
@@ -92,7 +93,8 @@ fn machines(args: &Args, kernel: &Preset) -> anyhow::Result<Vec<Machine>> {
 
 /// Checks a scheduler.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let scheduler = named_scheduler(&args.scheduler).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let schedulers = CacheFlags::default().schedulers();
+    let scheduler = named_scheduler(&schedulers, &args.scheduler).map_err(|error| anyhow::anyhow!("{error}"))?;
     let kernel = flags::preset(Some("--kernel"), &args.kernel)?;
     let machines = machines(args, kernel)?;
     ensure!(!machines.is_empty(), "--kernel: {} cannot be simulated on any small machine", kernel.name);

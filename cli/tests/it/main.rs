@@ -24,6 +24,7 @@ mod playground;
 mod recorded_files;
 mod rt_app;
 mod sched_ext;
+mod schedulers_by_name;
 mod simulate;
 mod support;
 mod sweep;

@@ -35,10 +35,12 @@ fn what_is_wrong_is_told_before_anything_runs() {
     let cases = [
         ("v7.2", "scx:no.bpf.o".to_owned(), "expected the object of a scheduler"),
         ("v7.2", "scx:../bpf/tests/data/kernel.o".to_owned(), "no struct_ops of the type sched_ext_ops"),
-        ("v7.2", "scx:../bpf/tests/data/scx_simple.bpf.c".to_owned(), "clang -g -O2 -target bpf -c"),
+        ("v7.2", "scx:../bpf/tests/data/none.bpf.c".to_owned(), "No such file"),
+        ("v7.2", "scx:../bpf/tests/data".to_owned(), "the folder has no Cargo.toml"),
+        ("v7.2", "scx:scx_simple.bpf".to_owned(), "expected a crate (scx_bpfland, scx_bpfland@1.1.4), or a path"),
         ("v7.2", format!("{SIMPLE},scx.nope=1"), "the object has no variable nope"),
         ("v7.2", format!("{SIMPLE},scx.fifo_sched=300"), "fifo_sched"),
-        ("v7.2", "scx.fifo_sched=1".to_owned(), "expected scx:PATH, too"),
+        ("v7.2", "scx.fifo_sched=1".to_owned(), "expected scx:NAME, too"),
         ("v6.1", SIMPLE.to_owned(), "has no sched_ext"),
         ("v6.12", SIMPLE.to_owned(), "no types of v6.12 are here"),
     ];

@@ -9,7 +9,7 @@ mod key;
 mod store;
 
 pub use key::{Key, Program};
-pub use store::{LIMIT_BYTES, Store, StoreError};
+pub use store::{LIMIT_BYTES, SCHEDULERS, Store, StoreError};
 
 use crate::compare::{RunId, Runner, Why};
 use std::sync::atomic::AtomicBool;

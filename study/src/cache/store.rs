@@ -12,6 +12,9 @@ use wakelab_measure::RunStats;
 /// The limit of the size of the folder, bytes: 512 MiB, about 130,000 runs.
 pub const LIMIT_BYTES: u64 = 512 << 20;
 
+/// The folder inside of it with compiled schedulers, which are no runs.
+pub const SCHEDULERS: &str = "schedulers";
+
 /// The tag by which other programs recognise a cache, so that backups leave the folder out (bford.info/cachedir).
 const TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# Runs that wakelab has made; it can all be deleted.\n";
 
@@ -46,7 +49,8 @@ impl Store {
         let was_there = folder.exists();
         let open = || {
             // Backups leave out a folder with the tag, so a folder that holds something else must not be tagged.
-            let ours = fs::read_dir(folder).map_or(true, |mut files| files.next().is_none());
+            let mut others = files(folder).filter(|file| file.file_name() != SCHEDULERS);
+            let ours = others.next().is_none();
             fs::create_dir_all(folder)?;
             match ours {
                 true => write_whole(&folder.join("CACHEDIR.TAG"), TAG.as_bytes()),

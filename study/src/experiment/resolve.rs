@@ -1,7 +1,7 @@
 //! Looks up the names of an experiment.
 
 use super::pinned::pinned_cpus;
-use super::side::SideText;
+use super::side::{SchedulerText, SideText};
 use super::spec::found_from;
 use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecError, WorkloadSpec};
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
@@ -13,6 +13,7 @@ use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_sched::energy::NoEas;
+use wakelab_scheduler_source::SchedulerName;
 use wakelab_sim::{FLIPS_GONE_NS, Mechanisms, SimError};
 
 impl Spec {
@@ -174,11 +175,18 @@ impl Spec {
             given.error(e.to_string()).with_hint(hint)
         })?;
         if let Some(named) = &text.scheduler {
-            let path = self.found(&named.path);
-            let scheduler = load_scheduler(&path, &named.settings).map_err(|what| given.error(what))?;
+            let name = match &named.name {
+                SchedulerName::Path(path) => SchedulerName::Path(self.folder.join(path).to_string_lossy().into_owned()),
+                name => name.clone(),
+            };
+            let (scheduler, found) =
+                load_scheduler(&self.schedulers, &name, &named.settings).map_err(|what| given.error(what))?;
             wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|e| given.error(e.to_string()))?;
             side.scheduler = Some(Arc::new(scheduler));
             let separator = if side.label.is_empty() { "" } else { "," };
+            // The version of a crate that is named without one is part of the result; where an experiment lies is not.
+            let name = if found == name { named.name.clone() } else { found };
+            let named = SchedulerText { name, settings: named.settings.clone() };
             side.label = format!("{named}{separator}{}", side.label);
         }
         if let Some(own) = own {

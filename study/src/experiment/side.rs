@@ -4,6 +4,7 @@ use crate::scheduler::load_scheduler;
 use wakelab_input::printable;
 use wakelab_kernel::{Setting, SettingError, Switches};
 use wakelab_scheduler::BpfScheduler;
+use wakelab_scheduler_source::{SchedulerName, Schedulers};
 
 /// The word by which a side names a kernel of its own.
 const KERNEL: &str = "kernel";
@@ -21,12 +22,12 @@ pub(super) struct SideText {
     pub switches: Switches,
 }
 
-/// A scheduler of sched_ext as a side names it: `scx:scx_simple.bpf.o`, with variables that are set in it as
-/// `scx.slice_ns=5000000`.
+/// A scheduler of sched_ext as a side names it: `scx:scx_bpfland@1.1.4`, `scx:scx_simple.bpf.o`, with variables that
+/// are set in it as `scx.slice_ns=5000000`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SchedulerText {
-    /// The path of its object.
-    pub path: String,
+    /// Its crate or path.
+    pub name: SchedulerName,
     /// Variables and their values.
     pub settings: Vec<(String, i128)>,
 }
@@ -49,7 +50,7 @@ impl SchedulerText {
         for word in words.iter().map(|word| word.trim()) {
             if let Some(named) = word.strip_prefix(SCHEDULER) {
                 if named.is_empty() {
-                    return Err("scx: names no scheduler; expected one as in scx:scx_simple.bpf.o".to_owned());
+                    return Err("scx: names no scheduler; expected one as in scx:scx_bpfland".to_owned());
                 }
                 if let Some(first) = path.replace(named) {
                     return Err(format!("scx:{first} and scx:{named}; expected one of them"));
@@ -66,10 +67,10 @@ impl SchedulerText {
             }
         }
         match (path, words.first()) {
-            (Some(path), _) => Ok(Some(SchedulerText { path: path.to_owned(), settings })),
+            (Some(path), _) => Ok(Some(SchedulerText { name: SchedulerName::parse(path)?, settings })),
             (None, Some(setting)) => {
                 let setting = setting.trim();
-                Err(format!("{setting} sets a variable of a scheduler, and none is named; expected scx:PATH, too"))
+                Err(format!("{setting} sets a variable of a scheduler, and none is named; expected scx:NAME, too"))
             }
             (None, None) => Ok(None),
         }
@@ -78,7 +79,7 @@ impl SchedulerText {
 
 impl std::fmt::Display for SchedulerText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{SCHEDULER}{}", self.path)?;
+        write!(f, "{SCHEDULER}{}", self.name)?;
         self.settings.iter().try_for_each(|(name, value)| write!(f, ",{VARIABLE}{name}={value}"))
     }
 }
@@ -86,8 +87,8 @@ impl std::fmt::Display for SchedulerText {
 /// The scheduler that a text names as a side does, with or without `scx:` before it, and the variables set in it.
 ///
 /// # Errors
-/// Fails if it names none, or anything besides, and if the scheduler cannot be read.
-pub fn named_scheduler(text: &str) -> Result<BpfScheduler, String> {
+/// Fails if it names none, or anything besides, and if the scheduler cannot be found, read or compiled.
+pub fn named_scheduler(schedulers: &Schedulers, text: &str) -> Result<BpfScheduler, String> {
     let text = if text.starts_with(SCHEDULER) { text.to_owned() } else { format!("{SCHEDULER}{text}") };
     let side = SideText::parse(&text)?;
     if side.kernel.is_some() || !side.switches.to_string().is_empty() {
@@ -95,7 +96,7 @@ pub fn named_scheduler(text: &str) -> Result<BpfScheduler, String> {
         return Err(format!("{text} has more than a scheduler; {expected}"));
     }
     let named = side.scheduler.expect("the text begins with one");
-    load_scheduler(&named.path, &named.settings)
+    load_scheduler(schedulers, &named.name, &named.settings).map(|(scheduler, _)| scheduler)
 }
 
 impl SideText {
@@ -184,7 +185,7 @@ mod tests {
         let side =
             SideText::parse("scx:a/b.bpf.o, scx.slice_ns=5000,kernel=v7.2,scx.x[1].y=-1,governor=schedutil").unwrap();
         let scheduler = side.scheduler.unwrap();
-        assert_eq!(scheduler.path, "a/b.bpf.o");
+        assert_eq!(scheduler.name, SchedulerName::Path("a/b.bpf.o".to_owned()));
         assert_eq!(scheduler.settings, [("slice_ns".to_owned(), 5000), ("x[1].y".to_owned(), -1)]);
         assert_eq!(scheduler.to_string(), "scx:a/b.bpf.o,scx.slice_ns=5000,scx.x[1].y=-1");
         assert_eq!(
@@ -195,6 +196,8 @@ mod tests {
             ("scx:", "scx: names no scheduler"),
             ("scx:a,scx:b", "scx:a and scx:b; expected one of them"),
             ("scx:a,scx.b=c", "scx.b=c sets nothing; expected a variable and a number"),
+            ("scx:scx_simple.bpf", "scx:scx_simple.bpf names no scheduler; expected a crate (scx_bpfland,"),
+            ("scx:scx_bpfland@new", "scx:scx_bpfland@new: \"new\" is no version"),
             ("scx.b=1", "scx.b=1 sets a variable of a scheduler, and none is named"),
         ] {
             assert!(SideText::parse(text).unwrap_err().starts_with(error), "{text}");
@@ -211,6 +214,7 @@ mod tests {
             ("kernel=v6.12", (None, "kernel=v6.12")),
             ("scx:a.o,scx.slice_ns=1", (None, "scx:a.o,scx.slice_ns=1")),
             ("mine=scx:a.o", (Some("mine"), "scx:a.o")),
+            ("new=scx:scx_bpfland@1.1.4", (Some("new"), "scx:scx_bpfland@1.1.4")),
             ("uclamp_min:ui=512", (None, "uclamp_min:ui=512")),
             ("new=kernel=v6.12", (Some("new"), "kernel=v6.12")),
             ("cheap=migration_cost=0,SIS_UTIL", (Some("cheap"), "migration_cost=0,SIS_UTIL")),

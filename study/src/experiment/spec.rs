@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use wakelab_input::shortened_message;
+use wakelab_scheduler_source::Schedulers;
 use wakelab_workload::benchmarks;
 
 /// The highest number of repeats.
@@ -107,6 +108,8 @@ pub struct Spec {
     /// A folder that results leave out of the names of published tables: where a program unpacked files of its own, so
     /// that the same experiment gives the same bytes wherever that is.
     pub unpacked_to: Option<PathBuf>,
+    /// Where the schedulers of sides come from; by default they are compiled objects.
+    pub schedulers: Schedulers,
 }
 
 impl Spec {
@@ -179,6 +182,7 @@ impl Spec {
             search: None,
             folder: PathBuf::new(),
             unpacked_to: None,
+            schedulers: Schedulers::default(),
         }
     }
 }

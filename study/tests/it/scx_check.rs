@@ -4,11 +4,12 @@ use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_scheduler::BpfScheduler;
+use wakelab_scheduler_source::Schedulers;
 use wakelab_study::experiment::named_scheduler;
 use wakelab_study::scx_check::{Check, Checked, Kind};
 
 fn scheduler(name: &str) -> BpfScheduler {
-    named_scheduler(&format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    named_scheduler(&Schedulers::default(), &format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 fn with<T>(scheduler: &str, machines: &[&str], jobs: usize, then: impl FnOnce(&Check<'_>) -> T) -> T {
