@@ -122,12 +122,14 @@ fn first_error(stderr: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     fn fake(folder: &Path, name: &str, version: &str) {
+        // Written by another program: a file that this one has just written may still be open in a child of another
+        // thread, and is then not run (ETXTBSY).
+        let write = "printf '#!/bin/sh\\necho \"%s\"\\n' \"Debian clang version $2\" >\"$1\" && chmod +x \"$1\"";
         let path = folder.join(name);
-        std::fs::write(&path, format!("#!/bin/sh\necho 'Debian clang version {version}'\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let done = Command::new("sh").args(["-c", write, "sh"]).arg(&path).arg(version).status();
+        assert!(done.unwrap().success());
     }
 
     #[test]
