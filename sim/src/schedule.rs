@@ -221,7 +221,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             && !self.sys.rt_or_dl(prev)
         {
             match self.sys.scx_enabled() {
-                true => self.ext_dead(prev),
+                // What its exit wakes may preempt it. It is on the run queue then, and has its last schedule before it.
+                true if prev_sleeps => self.ext_dead(prev),
+                true => {}
                 false => self.sys.load_dead(prev),
             }
         }

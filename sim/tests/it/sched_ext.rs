@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_ext::ext::{Declared, Ext};
 use wakelab_ext::flags::{
-    SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_KICK_IDLE, SCX_KICK_PREEMPT, SCX_OPS_ENQ_LAST,
+    SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_ENQ_PREEMPT, SCX_KICK_IDLE, SCX_KICK_PREEMPT, SCX_OPS_ENQ_LAST,
 };
 use wakelab_ext::flags::{SCX_SLICE_DFL, SCX_SLICE_INF};
 use wakelab_ext::ops::{Call, Host, Op as Member, Ops, Scheduler, TaskFields};
 use wakelab_kernel::Preset;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
-use wakelab_workload::synthetic::ping_pong;
+use wakelab_workload::synthetic::{fork_exit, ping_pong};
 use wakelab_workload::{Call as Syscall, Op, Workload};
 
 /// What a scheduler does.
@@ -40,6 +40,8 @@ enum Kind {
     Infinite,
     /// Takes the last runnable task of a CPU with SCX_ENQ_LAST, and sends it back.
     Last,
+    /// Wakees preempt the task that runs.
+    Preempts,
 }
 
 /// Where `Forgets` queues, and the first of the queues of `PerCpu`.
@@ -58,6 +60,7 @@ impl Scheduler for Test {
         let (ops, flags) = match self.0 {
             Kind::Minimal => (vec![], 0),
             Kind::Last => (vec![Enqueue, Dispatch, Init], SCX_OPS_ENQ_LAST),
+            Kind::Preempts => (vec![Enqueue, Running, Stopping, Member::ExitTask], 0),
             Kind::PerCpu(_) | Kind::Forgets => (vec![SelectCpu, Enqueue, Dispatch, Init], 0),
             _ => (vec![SelectCpu, Enqueue, Dispatch, Running, Stopping, Enable, Init], 0),
         };
@@ -69,7 +72,8 @@ impl Scheduler for Test {
             timeout_ms: 2000,
         };
         let nr_cpus = host.topology.cpus.len();
-        Ok((declared, Box::new(State { kind: self.0, nr_cpus, slices: vec![], vtimes: vec![], vtime_now: 0 })))
+        let state = State { kind: self.0, nr_cpus, slices: vec![], vtimes: vec![], vtime_now: 0, left: vec![] };
+        Ok((declared, Box::new(state)))
     }
 
     fn identity(&self) -> &str {
@@ -83,6 +87,8 @@ struct State {
     slices: Vec<u64>,
     vtimes: Vec<u64>,
     vtime_now: u64,
+    /// Tasks that have left.
+    left: Vec<TaskId>,
 }
 
 fn set(values: &mut Vec<u64>, p: TaskId, value: u64) {
@@ -118,7 +124,14 @@ fn before(a: u64, b: u64) -> bool {
 impl Ops for State {
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
         let slice = if self.kind == Kind::Infinite { SCX_SLICE_INF } else { SCX_SLICE_DFL };
+        if let Call::Running { p } | Call::Stopping { p, .. } | Call::Enqueue { p, .. } = call {
+            assert!(!self.left.contains(&p), "{call:?} of a task that has left");
+        }
         match call {
+            Call::ExitTask { p } => self.left.push(p),
+            Call::Enqueue { p, enq_flags } if self.kind == Kind::Preempts => {
+                ext.dsq_insert(self, p, SCX_DSQ_LOCAL, slice, None, enq_flags | SCX_ENQ_PREEMPT);
+            }
             Call::Init => {
                 ext.create_dsq(0);
                 (0..=self.nr_cpus as u64).for_each(|cpu| {
@@ -393,4 +406,12 @@ fn what_is_not_modelled_is_refused_by_name() {
     let load = workload(vec![program], &[], None);
     let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, MS).0.unwrap_err().to_string();
     assert!(error.contains("a task that changes its affinity under a scheduler of sched_ext"), "{error}");
+}
+
+#[test]
+fn a_task_that_is_preempted_as_it_exits_leaves_when_it_has_run_for_the_last_time() {
+    // Its exit wakes its parent.
+    let (outcome, heard) = simulate(Kind::Preempts, "test-1c", "v7.2", &fork_exit(3), 20 * MS);
+    outcome.unwrap();
+    assert!(heard.done.values().sum::<u32>() > 100, "{:?}", heard.done);
 }
