@@ -1,5 +1,5 @@
 //! Digests of random runs of a scheduler: `scx_digests OBJECT COUNT JOBS [SEED]`. The same arguments print the same
-//! lines, whatever JOBS is. docs/evidence.md has what came of 1000.
+//! lines, whatever JOBS is.
 
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;

@@ -167,7 +167,8 @@ impl Group {
                 let _ = write!(text, "\n[[channel]]\nname = \"{what} {id}\"\ncapacity = 1\nper_instance = false\n");
             }
             let server = format!(
-                "{{recv = \"question {id}\"}}, {{run = \"{run_us}us\"}}, {{send = \"answer {id}\"{sync}}}, {{repeat = {{to = 0}}}}"
+                "{{recv = \"question {id}\"}}, {{run = \"{run_us}us\"}}, {{send = \"answer {id}\"{sync}}}, \
+                 {{repeat = {{to = 0}}}}"
             );
             let client = format!(
                 "\"begin\", {{run = \"{run_us}us\"}}, {{send = \"question {id}\"{sync}}}, {{recv = \"answer {id}\"}}, \
