@@ -251,8 +251,8 @@ impl Load {
     pub fn to_toml(&self, about: &[String]) -> String {
         let mut text = String::new();
         about.iter().for_each(|line| _ = writeln!(text, "# {line}"));
-        text += "\n[workload]\nbenchmark = \"scx-check\"\ncase = \"drawn\"\nmetric = \"throughput\"\nunit = \"rounds/s\"\n\
-                 better = \"higher\"\n";
+        text += "\n[workload]\nbenchmark = \"scx-check\"\ncase = \"drawn\"\nmetric = \"throughput\"\n";
+        text += "unit = \"rounds/s\"\nbetter = \"higher\"\n";
         self.groups.iter().enumerate().for_each(|(number, group)| group.to_toml(number, &mut text));
         text
     }
