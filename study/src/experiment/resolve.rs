@@ -152,10 +152,11 @@ impl Spec {
         let hint = |kernel: &Preset| format!("wakelab kernel show {} lists its features", kernel.name);
         let text = SideText::parse(&given.value).map_err(|what| {
             let governor = given.value.split(',').map(str::trim).find(|word| governor(word).is_ok());
-            let hint = governor.map_or_else(
-                || hint(kernel),
-                |word| format!("a side names its governor as governor={word}; `wakelab docs pm` lists such options"),
-            );
+            let schedulers = "`wakelab docs scheduler-authors` says how a side names a scheduler";
+            let usual = || if what.starts_with("scx") { schedulers.to_owned() } else { hint(kernel) };
+            let hint = governor.map_or_else(usual, |word| {
+                format!("a side names its governor as governor={word}; `wakelab docs pm` lists such options")
+            });
             given.error(what).with_hint(hint)
         })?;
         let own = text.kernel.as_ref().map(|name| {
