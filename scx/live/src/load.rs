@@ -147,6 +147,8 @@ impl Task<'_> {
     fn program(&self, program: u32, channels: &[u32]) -> anyhow::Error {
         let ops = &self.workload.programs[program as usize].ops;
         let mut left: Vec<Option<u32>> = vec![None; ops.len()];
+        // Children hold the end for writing up to their exit: who waits for them all is woken once, as wait() is not.
+        let mut children: Option<(i32, i32)> = None;
         let mut at = 0;
         while let Some(op) = ops.get(at) {
             at += 1;
@@ -177,14 +179,32 @@ impl Task<'_> {
                         return io::Error::last_os_error().into();
                     }
                 }
-                // SAFETY: this process has one thread.
-                Op::Fork { program } => match unsafe { libc::fork() } {
-                    -1 => return io::Error::last_os_error().into(),
-                    0 => return self.program(program, channels),
-                    _ => {}
-                },
-                // SAFETY: waits for children of this process until there is none.
-                Op::Wait => while unsafe { libc::wait(std::ptr::null_mut()) } > 0 {},
+                Op::Fork { program } => {
+                    let (read, _) = match children.map_or_else(pipe, Ok) {
+                        Ok(ends) => *children.insert(ends),
+                        Err(error) => return error,
+                    };
+                    // SAFETY: this process has one thread.
+                    match unsafe { libc::fork() } {
+                        -1 => return io::Error::last_os_error().into(),
+                        0 => {
+                            close(read);
+                            return self.program(program, channels);
+                        }
+                        _ => {}
+                    }
+                }
+                Op::Wait => {
+                    if let Some((read, write)) = children.take() {
+                        close(write);
+                        let mut byte = 0_u8;
+                        // SAFETY: reads into a byte; nobody writes one.
+                        unsafe { libc::read(read, (&raw mut byte).cast(), 1) };
+                        close(read);
+                    }
+                    // SAFETY: waits for children of this process until there is none.
+                    while unsafe { libc::wait(std::ptr::null_mut()) } > 0 {}
+                }
                 Op::Exit => break,
                 Op::Repeat { to, times } => {
                     let again = match times {
