@@ -1,7 +1,7 @@
 //! What tasks and CPUs have of sched_ext: `struct sched_ext_entity` and `struct scx_rq`.
 
 use crate::dispatch_q::{DispatchQ, Key};
-use crate::flags::SCX_DSQ_INVALID;
+use crate::flags::{SCX_CPUPERF_ONE, SCX_DSQ_INVALID};
 use crate::stall::Lately;
 use std::collections::VecDeque;
 use wakelab_sched::cpumask::Cpu;
@@ -130,8 +130,12 @@ pub struct Clocks {
 }
 
 /// `struct scx_rq`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ScxRq {
+    /// `cpuperf_target`, 0 to 1024.
+    pub cpuperf_target: u32,
+    /// `arch_scale_freq_capacity()`, 1 to 1024.
+    pub freq_capacity: u32,
     /// `local_dsq`.
     pub local_dsq: DispatchQ,
     /// `nr_running`.
@@ -158,6 +162,29 @@ pub struct ScxRq {
     pub kicks: Vec<(Cpu, Kick)>,
     /// What the CPU did last, which tells how a stall came to be.
     pub lately: Lately,
+}
+
+impl Default for ScxRq {
+    /// A CPU that runs at its highest frequency, as the scheduler asks for until it asks for another.
+    fn default() -> Self {
+        ScxRq {
+            cpuperf_target: SCX_CPUPERF_ONE,
+            freq_capacity: SCX_CPUPERF_ONE,
+            local_dsq: DispatchQ::default(),
+            nr_running: 0,
+            curr: Curr::Idle,
+            clocks: Clocks::default(),
+            in_balance: false,
+            next_ext: false,
+            ddsp_deferred_locals: VecDeque::new(),
+            nr_immed: 0,
+            reenq_local: None,
+            reenq_users: Vec::new(),
+            cpu_released: false,
+            kicks: Vec::new(),
+            lately: Lately::default(),
+        }
+    }
 }
 
 /// How a CPU is kicked.

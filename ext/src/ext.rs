@@ -62,6 +62,8 @@ pub enum Request {
         /// To where.
         to: Cpu,
     },
+    /// `cpufreq_update_util()` of a CPU: its performance target was set.
+    CpuPerf(Cpu),
     /// A timer of the scheduler is to expire.
     Timer {
         /// When, ns.
@@ -1810,6 +1812,23 @@ impl Ext {
             Ok(at) if kick == Kick::Preempt || kicks[at].1 == Kick::IfIdle => kicks[at].1 = kick,
             Ok(_) => {}
         }
+    }
+
+    /// `scx_bpf_cpuperf_set()`: the target that schedutil follows, 0 to 1024 (`scx_cpuperf_target()`).
+    pub fn cpuperf_set(&mut self, cpu: i32, perf: u32) {
+        if perf > SCX_CPUPERF_ONE {
+            return self.error(format!("Invalid cpuperf target {perf} for CPU {cpu}"));
+        }
+        let cpu = match self.check_cpu(cpu) {
+            Ok(cpu) => cpu,
+            Err(IdleError::Scx(message)) => return self.error(message),
+            Err(IdleError::Busy) => return,
+        };
+        if self.rules.cpuperf_of_locked && self.locked_rq.is_some_and(|locked| locked != cpu) {
+            return self.error(format!("Invalid target CPU {cpu}"));
+        }
+        self.rqs[cpu as usize].cpuperf_target = perf;
+        self.requests.push(Request::CpuPerf(cpu));
     }
 
     /// `scx_allow_ttwu_queue()`: whether wakees may go by the wakelist.

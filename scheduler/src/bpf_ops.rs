@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use wakelab_bpf::image::{MapKind, Variable};
 use wakelab_bpf::machine::{Counts, Fault, Kernel, Machine};
 use wakelab_ext::ext::{DsqIter, Ext};
-use wakelab_ext::ops::{Call, ExitKind, Op, Ops, ProgramCosts, TaskFields, TaskInfo};
+use wakelab_ext::ops::{Call, ExitKind, Host, Op, Ops, ProgramCosts, TaskFields, TaskInfo};
 use wakelab_sched::runqueue::TaskId;
 
 /// What a scheduler has besides its machine.
@@ -28,6 +28,8 @@ pub struct State {
     costs: ProgramCosts,
     hz: u64,
     pub nr_cpus: u32,
+    /// By CPU: `arch_scale_cpu_capacity()`, 1 to 1024.
+    pub capacity: Vec<u32>,
 }
 
 impl State {
@@ -35,8 +37,7 @@ impl State {
         machine: &Machine,
         objects: KernelObjects,
         programs: [Option<u32>; Op::ALL.len()],
-        costs: ProgramCosts,
-        (hz, seed): (u64, u64),
+        host: &Host<'_>,
     ) -> Self {
         let kfuncs = machine.image().kfuncs.iter().map(|kfunc| kfuncs::find(&kfunc.name)).collect();
         State {
@@ -44,12 +45,13 @@ impl State {
             kfuncs,
             programs,
             iters: BTreeMap::new(),
-            random: Rand64::new(u128::from(seed)),
+            random: Rand64::new(u128::from(host.seed)),
             timers: BTreeMap::new(),
             next_timer: 0,
-            costs,
-            hz,
+            costs: host.costs,
+            hz: host.hz,
             nr_cpus: machine.nr_cpus(),
+            capacity: host.topology.cpus.iter().map(|cpu| cpu.capacity).collect(),
         }
     }
 }

@@ -38,7 +38,7 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("scx_bpf_cpu_node", cpu_node),
     ("scx_bpf_cpu_rq", cpu_rq),
     ("scx_bpf_cpuperf_cap", cpuperf_cap),
-    ("scx_bpf_cpuperf_cur", cpuperf_cap),
+    ("scx_bpf_cpuperf_cur", cpuperf_cur),
     ("scx_bpf_cpuperf_set", cpuperf_set),
     ("scx_bpf_create_dsq", create_dsq),
     ("scx_bpf_destroy_dsq", destroy_dsq),
@@ -597,18 +597,20 @@ fn now(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
     Ok(UPTIME_NS + kernel.ext.now)
 }
 
-/// Without a frequency governor each CPU has its capacity, and runs at it.
+/// `scx_bpf_cpuperf_cap()`: `arch_scale_cpu_capacity()`.
 fn cpuperf_cap(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    checked_cpu(kernel, args[0]);
-    Ok(u64::from(SCX_CPUPERF_ONE))
+    let cpu = checked_cpu(kernel, args[0]);
+    Ok(u64::from(cpu.map_or(SCX_CPUPERF_ONE, |cpu| kernel.state.capacity[cpu as usize])))
+}
+
+/// `scx_bpf_cpuperf_cur()`: `arch_scale_freq_capacity()`.
+fn cpuperf_cur(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    let cpu = checked_cpu(kernel, args[0]);
+    Ok(u64::from(cpu.map_or(SCX_CPUPERF_ONE, |cpu| kernel.ext.rqs[cpu as usize].freq_capacity)))
 }
 
 fn cpuperf_set(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    let perf = args[1] as u32;
-    if perf > SCX_CPUPERF_ONE {
-        kernel.ext.error(format!("Invalid cpuperf target {perf} for CPU {}", args[0] as i32));
-    }
-    checked_cpu(kernel, args[0]);
+    kernel.ext.cpuperf_set(args[0] as i32, args[1] as u32);
     Ok(0)
 }
 

@@ -27,11 +27,14 @@ pub struct BpfScheduler {
     programs: Vec<(String, Vec<u8>)>,
     identity: String,
     /// The object for each kernel that it was loaded on so far.
-    linked: Mutex<Vec<(LinkKey, Result<Arc<Linked>, String>)>>,
+    linked: Mutex<Vec<(LinkKey, Linking)>>,
 }
 
 /// What tells how an object is linked: the kernel's types, its version, and CONFIG_HZ.
 type LinkKey = (ExtTypes, u32, u64);
+
+/// An object that was linked, or what is missing.
+type Linking = Result<Arc<Linked>, String>;
 
 /// An object for a kernel, before its loader sets anything.
 #[derive(Debug)]
@@ -156,7 +159,7 @@ impl BpfScheduler {
     }
 
     /// The object, linked for a kernel of these types. It is linked once for each kernel.
-    fn linked(&self, types: ExtTypes, host: &Host<'_>) -> Result<Arc<Linked>, String> {
+    fn linked(&self, types: ExtTypes, host: &Host<'_>) -> Linking {
         let key = (types, host.rules.version_code, host.hz);
         let mut all = self.linked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, linked)) = all.iter().find(|(of, _)| *of == key) {
@@ -327,7 +330,7 @@ impl Scheduler for BpfScheduler {
         let mut machine =
             Machine::new(image, &Limits::default(), nr_cpus, &has).map_err(|refused| refused.to_string())?;
         let objects = KernelObjects::new(btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
-        let state = State::new(&machine, objects, programs, host.costs, (host.hz, host.seed));
+        let state = State::new(&machine, objects, programs, host);
         Ok((declared, Box::new(BpfOps::new(machine, state, loading, self.programs.clone()))))
     }
 

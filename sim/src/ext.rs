@@ -210,6 +210,11 @@ impl<S: Sink> Sim<'_, '_, S> {
                     self.update_idle(from);
                     self.update_idle(to);
                 }
+                Request::CpuPerf(cpu) => {
+                    if self.sys.pm.is_some() {
+                        self.sys.cpufreq_update_util(cpu, false);
+                    }
+                }
                 Request::ReschedNext(cpu) => self.sys.cpus[cpu as usize].need_resched = true,
                 Request::Resched(cpu) => {
                     if self.sys.note_resched(cpu, Resched::Now).is_now() {
@@ -261,7 +266,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         {
             state.ext.log_steps();
         }
+        if let (Some(pm), Some(state)) = (&self.sys.pm, &mut self.sys.ext) {
+            let scales = pm.cpus.iter().map(|cpu| cpu.freq_scale as u32);
+            state.ext.rqs.iter_mut().zip(scales).for_each(|(rq, scale)| rq.freq_capacity = scale);
+        }
         self.with_ext(|ext, ops| ext.init(ops));
+        if self.sys.pm.is_some() {
+            // The CPUs' targets are the highest now, and the fair class loses its tasks, which tells governors.
+            (0..self.sys.model.nr_cpus()).for_each(|cpu| self.sys.cpufreq_update_util(cpu, false));
+        }
         // The shell that forks the workload is not simulated.
         let exists = |id: &u32| !matches!(self.sys.tasks[*id as usize].state, State::New | State::Dead);
         let existing: Vec<u32> = (0..self.sys.tasks.len() as u32).filter(exists).collect();

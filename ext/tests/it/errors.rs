@@ -1,7 +1,7 @@
 //! Schedulers end with the kernel's messages.
 
 use crate::support::{KERNELS, PINNED, message, pick, wake, with_tasks};
-use wakelab_ext::ext::Ext;
+use wakelab_ext::ext::{Ext, Request};
 use wakelab_ext::flags::*;
 use wakelab_ext::idle::IdleError;
 use wakelab_ext::ops::{Call, Op};
@@ -131,6 +131,28 @@ fn of_questions() {
         let (mut ext, _) = with_tasks(rules, &[], 0, 0);
         assert_eq!(ext.dsq_peek(9), None);
         assert_eq!(message(&ext), "peek on non-existent DSQ 0x9");
+    }
+}
+
+#[test]
+fn of_performance_targets() {
+    let set = |rules, rq, cpu, perf| {
+        let (mut ext, _) = with_tasks(rules, &[], 0, 0);
+        ext.locked_rq = rq;
+        ext.cpuperf_set(cpu, perf);
+        let targets: Vec<u32> = ext.rqs.iter().map(|rq| rq.cpuperf_target).collect();
+        (message(&ext).to_owned(), targets, ext.take_requests())
+    };
+    for rules in KERNELS {
+        let (error, targets, requests) = set(rules, None, 2, 300);
+        assert_eq!((error.as_str(), targets), ("", vec![1024, 1024, 300, 1024]));
+        assert_eq!(requests, [Request::CpuPerf(2)]);
+        assert_eq!(set(rules, None, 2, 1025).0, "Invalid cpuperf target 1025 for CPU 2");
+        assert_eq!(set(rules, None, 4, 1).0, "invalid CPU 4");
+        assert_eq!(set(rules, Some(2), 2, 1).0, "");
+        // 6.12 lets an operation set that of any CPU.
+        let other = if rules == ExtRules::V6_12 { "" } else { "Invalid target CPU 2" };
+        assert_eq!(set(rules, Some(1), 2, 1).0, other);
     }
 }
 

@@ -207,6 +207,7 @@ impl ExtRules {
         enq_flags_truncated: true,
         queued_wakeup: false,
         local_is_locked: false,
+        cpuperf_of_locked: false,
         disable_clears: false,
         enable_slice: 20_000_000,
         ops_flags: 0x1_000f,

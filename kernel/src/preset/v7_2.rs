@@ -176,6 +176,7 @@ impl ExtRules {
         enq_flags_truncated: false,
         queued_wakeup: true,
         local_is_locked: true,
+        cpuperf_of_locked: true,
         disable_clears: true,
         enable_slice: 5_000_000,
         ops_flags: 0x1ff,

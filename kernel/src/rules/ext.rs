@@ -29,6 +29,9 @@ rules! {
         /// SCX_DSQ_LOCAL means for `scx_bpf_dsq_nr_queued()` the queue of the run queue that the operation has locked;
         /// before that of the CPU that asks (in 7.2, not in 6.12.117).
         pub local_is_locked: bool,
+        /// An operation with a run queue locked may set the performance target of that CPU alone
+        /// (`scx_bpf_cpuperf_set()`, 6.16; in 7.2). Before, of any.
+        pub cpuperf_of_locked: bool,
         /// A task that leaves the class loses its slice and `dsq_vtime` before `ops.exit_task()` (`scx_disable_task()`;
         /// in 7.2, not in 6.12.117).
         pub disable_clears: bool,

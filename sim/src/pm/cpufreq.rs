@@ -11,6 +11,7 @@ use crate::system::{BOOT_NS, System};
 use crate::task::Task;
 use crate::uclamp::UclampState;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_ext::ext::Ext;
 use wakelab_kernel::FeatureSet;
 use wakelab_pm::Cpu;
 use wakelab_pm::governor::{CounterValues, Update, View};
@@ -35,6 +36,8 @@ struct Seen<'a> {
     uclamp: Option<&'a UclampState>,
     /// The realtime class, if there is one.
     rt: Option<&'a RtState>,
+    /// sched_ext, if it has all tasks (`scx_switched_all()`).
+    ext: Option<&'a Ext>,
 }
 
 impl Seen<'_> {
@@ -51,6 +54,11 @@ impl Seen<'_> {
 impl View for Seen<'_> {
     fn util(&self, cpu: Cpu) -> CpuUtil {
         let capacity = self.capacity[cpu as usize];
+        if let Some(ext) = self.ext {
+            // scx_cpuperf_target() instead of the fair class's; a scheduler comes alone, without clamps or others.
+            let util_cfs = u64::from(ext.rqs[cpu as usize].cpuperf_target);
+            return CpuUtil { capacity, util_cfs, uclamp: Uclamp::UNUSED, ..CpuUtil::default() };
+        }
         let view = CpuView { cpu, avg: &self.cpus[cpu as usize].pelt.avg, capacity };
         let util_cfs = match self.model.runnable_boost {
             true => cpu_util_cfs_boost(&view, self.util_est),
@@ -72,6 +80,10 @@ impl View for Seen<'_> {
     }
 
     fn capped(&self, cpu: Cpu) -> bool {
+        if self.ext.is_some() {
+            // sugov_hold_freq() does not hold what a scheduler asks for.
+            return true;
+        }
         let Some(uclamp) = self.uclamp else { return false };
         let max = uclamp.rq_uclamp(cpu).max;
         let view = CpuView { cpu, avg: &self.cpus[cpu as usize].pelt.avg, capacity: self.capacity[cpu as usize] };
@@ -136,6 +148,7 @@ impl<'m> System<'m> {
             )),
             uclamp: self.uclamp.as_deref().filter(|uclamp| uclamp.is_used()),
             rt: self.rt.as_deref(),
+            ext: self.ext.as_ref().map(|state| &state.ext),
         };
         let state = &mut pm.policies[n];
         let Some(khz) = ask(state, &seen) else { return };

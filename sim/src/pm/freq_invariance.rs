@@ -84,6 +84,14 @@ impl System<'_> {
         let of = &mut pm.cpus[cpu as usize];
         if let Ok(scale) = of.measured.tick(of.counters.values(), &ratio) {
             of.freq_scale = scale;
+            self.ext_freq_scale(cpu, scale);
+        }
+    }
+
+    /// A scheduler of sched_ext may ask for the scale (`scx_bpf_cpuperf_cur()`).
+    fn ext_freq_scale(&mut self, cpu: Cpu, scale: u64) {
+        if let Some(state) = &mut self.ext {
+            state.ext.rqs[cpu as usize].freq_capacity = scale as u32;
         }
     }
 
@@ -98,6 +106,9 @@ impl System<'_> {
         let scale = arch_set_freq_scale(policy.cur(), policy.cpuinfo().1);
         for &cpu in policy.cpus() {
             pm.cpus[cpu as usize].freq_scale = scale;
+            if let Some(state) = &mut self.ext {
+                state.ext.rqs[cpu as usize].freq_capacity = scale as u32;
+            }
         }
     }
 }

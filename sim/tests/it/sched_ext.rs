@@ -42,6 +42,8 @@ enum Kind {
     Last,
     /// Wakees preempt the task that runs.
     Preempts,
+    /// As `Fifo`, and asks for this performance on each CPU that begins to run a task.
+    Perf(u32),
 }
 
 /// Where `Forgets` queues, and the first of the queues of `PerCpu`.
@@ -187,6 +189,10 @@ impl Ops for State {
                 let dsq = if matches!(self.kind, Kind::PerCpu(_)) { OTHER + u64::from(cpu) } else { 0 };
                 ext.dsq_move_to_local(self, dsq, 0);
             }
+            Call::Running { p } if matches!(self.kind, Kind::Perf(_)) => {
+                let Kind::Perf(perf) = self.kind else { unreachable!("it was looked at") };
+                ext.cpuperf_set(ext.task(p).cpu as i32, perf);
+            }
             Call::Running { p } if before(self.vtime_now, self.dsq_vtime(p)) => self.vtime_now = self.dsq_vtime(p),
             Call::Stopping { p, .. } if self.kind == Kind::Simple => {
                 let used = SCX_SLICE_DFL - self.slice(p);
@@ -246,6 +252,29 @@ fn simulate(
     let mut heard = Heard::default();
     let outcome = run(&setup, &mut heard, &AtomicBool::new(false));
     (outcome, heard)
+}
+
+#[test]
+fn schedutil_follows_the_performance_that_a_scheduler_asks_for() {
+    use crate::support::power::{outcome, periodic, setup, side};
+    let machine = wakelab_machine::get("i7-2600k").expect("a machine");
+    let load = periodic(2 * MS, 8 * MS);
+    // The frequency of CPU 0 while it runs, of the base frequency.
+    let frequency = |kind| {
+        let scheduler = Test(kind);
+        let pm = wakelab_sim::PmSide { measured_from: 100 * MS, ..side("schedutil") };
+        let setup = Setup { scheduler: Some(&scheduler), ..setup(&machine, "v7.2", &load, Some(pm)) };
+        let power = outcome(&setup).power.expect("governors");
+        power.cpus[0].aperf as f64 / power.cpus[0].mperf as f64
+    };
+    let most = frequency(Kind::Perf(1024));
+    // A quarter more than is asked for (sugov_effective_cpu_perf()), up to the next frequency of the table.
+    for (perf, part) in [(512, 0.625), (256, 0.421)] {
+        let of = frequency(Kind::Perf(perf)) / most;
+        assert!((of - part).abs() < 0.05, "{perf} of 1024: {of}, expected about {part}");
+    }
+    // Until it asks, it has asked for the most (scx_root_enable()).
+    assert_eq!(frequency(Kind::Fifo), most);
 }
 
 /// Tasks that compute for ever, a millisecond after the other, with these nice values.
