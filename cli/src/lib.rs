@@ -59,8 +59,8 @@ Examples:
 
 Exit codes:
   0    all is well
-  1    a choice differs (conform), no row matches (explain), a simulated run failed, something is missing (doctor), or
-       was found (scx-check)
+  1    a choice differs (conform), no row matches (explain), a simulated run failed, a scheduler failed (scx-check), or
+       something is missing (doctor)
   2    bad input or arguments, or the output cannot be written; an error says which
   3    --fail-if holds
   130  Ctrl-C (143 SIGTERM, 129 SIGHUP); what was complete is printed

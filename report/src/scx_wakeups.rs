@@ -147,7 +147,8 @@ pub fn routes_text(routes: &Routes) -> String {
 /// The same as one object.
 pub fn routes_json(routes: &Routes) -> Value {
     let route = |(route, (n, ns)): (&str, (u64, u64))| json!({"route": route, "n": n, "wait_ns": ns});
-    json!({"wakelab": VERSION, "routes": sorted(routes).into_iter().map(route).collect::<Vec<_>>(), "open": routes.open})
+    let all: Value = sorted(routes).into_iter().map(route).collect();
+    json!({"wakelab": VERSION, "routes": all, "open": routes.open})
 }
 
 fn sorted(routes: &Routes) -> Vec<(&str, (u64, u64))> {

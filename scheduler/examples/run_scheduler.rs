@@ -1,6 +1,6 @@
-//! Runs a scheduler's object: `run_scheduler OBJECT [machine=NAME] [kernel=NAME] [ms=N] [variable=number...]`. It prints
-//! what tasks have done, or what the scheduler lacks; how long CPUs were idle while others' tasks waited, and how
-//! long a task waited at most; and the shares of busy tasks of two weights.
+//! Runs a scheduler's object: `run_scheduler OBJECT [machine=NAME] [kernel=NAME] [ms=N] [variable=number...]`. It
+//! prints what tasks have done, or what the scheduler lacks; how long CPUs were idle while others' tasks waited, and
+//! how long a task waited at most; and the shares of busy tasks of two weights.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! Writes a machine as the files of sysfs that scx_utils reads: `sysfs MACHINE FOLDER`. Schedulers' own loaders then find
-//! that machine (`SCX_SYSFS_PREFIX=FOLDER`), and what they make of it can be compared with ours.
+//! Writes a machine as the files of sysfs that scx_utils reads: `sysfs MACHINE FOLDER`. Schedulers' own loaders then
+//! find that machine (`SCX_SYSFS_PREFIX=FOLDER`), and what they make of it can be compared with ours.
 
 use std::path::{Path, PathBuf};
 

@@ -86,8 +86,8 @@ fn the_same_seed_gives_the_same_bytes_at_any_number_of_jobs_and_the_same_result_
     let one = files(&here.path().join("one"));
     let wakeups = "workload=netperf%3ATCP_RR/load=16%20threads/side=with/variant=SIS_UTIL/repeat=2/wakeups.parquet";
     assert!(one.get(wakeups).is_some_and(|bytes| bytes.len() > 10_000), "{:?}", one.keys());
-    // Without the two tables of control groups, which such a run has none of.
-    assert_eq!(one.len(), 2 * 2 * 2 * (wakelab_events::simulated::tables().len() - 2));
+    // Without the two tables of control groups and that of sched_ext, which such a run has none of.
+    assert_eq!(one.len(), 2 * 2 * 2 * (wakelab_events::simulated::tables().len() - 3));
     assert!(files(&here.path().join("again")) == one, "the same jobs");
     assert!(files(&here.path().join("two")) == one, "two jobs");
     went_well(&small(here.path(), &["--repeat", "2", "--events", "other", "--seed", "2"]));

@@ -42,7 +42,7 @@ const COMMANDS: [&str; 33] = [
     "sweep",
 ];
 /// A screen.
-const LINES: usize = 40;
+const LINES: usize = 42;
 const COLUMNS: usize = 80;
 
 fn clone() -> &'static Path {

@@ -16,7 +16,8 @@ table! {
         step: Name<ScxStep> = "`selected`: a CPU was chosen for it; `joins`: it joined a run queue; `stopped`: another \
                                was to run; `held`: `ops.enqueue()` put it on no queue; `queued`: it joined a dispatch \
                                queue; `taken`: a CPU took it from one; `moved`: from one run queue to another; \
-                               `reenqueued`: the core took it back, to enqueue it again; `picked`: it was picked to run.";
+                               `reenqueued`: the core took it back, to enqueue it again; `picked`: it was picked to \
+                               run.";
         op: Text = "The operation that did it, as `enqueue`; empty for the core.";
         dsq: Text = "The queue that it joined or was taken from: `local:CPU`, `global:NODE`, or the ID of the \
                      scheduler's own; empty for other steps.";

@@ -3,8 +3,9 @@
 //! `scx_bpf_select_cpu_dfl_impl` as it is. pahole makes the first one of a tag, and loses some tags in some builds:
 //! the function is then described as it is, under its plain name, and no program can call it.
 //!
-//! A kernel's BTF is as large as its linker made it, and sorted by name. The new entries go where their names belong, so
-//! that the numbers of those behind them change: in BTF, and in `.BTF_ids`. Room comes from structs of tracepoints.
+//! A kernel's BTF is as large as its linker made it, and sorted by name. The new entries go where their names belong,
+//! so that the numbers of those behind them change: in BTF, and in `.BTF_ids`. Room comes from structs of
+//! tracepoints.
 
 use anyhow::{Context, Result, bail, ensure};
 use object::{Object, ObjectSection};
@@ -203,8 +204,8 @@ pub fn whole(vmlinux: &mut [u8]) -> Result<Vec<String>> {
     let last = btf.types.len() as u32;
     let (lost, growth) = mend(&mut btf)?;
     let Some(first) = growth.keys().next().copied() else { return Ok(lost) };
-    // Words of .BTF_ids are numbers of types, how many there are, and flags; of the last the highest is KF_IMPLICIT_ARGS
-    // with others.
+    // Words of .BTF_ids are numbers of types, how many there are, and flags; of the last the highest is
+    // KF_IMPLICIT_ARGS with others.
     const HIGHEST_FLAGS: u32 = 0x18000;
     if first <= HIGHEST_FLAGS {
         bail!("the number of {} is as low as flags are", lost.first().map_or("a function", String::as_str));
