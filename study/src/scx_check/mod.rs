@@ -464,7 +464,7 @@ mod tests {
             let [(weight, time)] = weights(&[peers(0, a), peers(5, b)])[..] else { panic!("a pair") };
             time / weight
         };
-        assert!((power(&[1024_000], &[335_000]) - 1.0).abs() < 0.01);
+        assert!((power(&[1_024_000], &[335_000]) - 1.0).abs() < 0.01);
         assert!(power(&[500], &[500]).abs() < 0.01);
         assert_eq!(weights(&[peers(0, &[5]), peers(0, &[5])]), []);
     }
