@@ -96,7 +96,7 @@ impl BpfScheduler {
     pub fn live(&self, host: &Host<'_>) -> Result<Live, String> {
         let Opened { image, declared, loading, .. } = self.opened(host)?;
         let (mut elements, mut programs) = (Vec::new(), Vec::new());
-        let mut more = !loading.after_attach.is_empty() || !loading.without.is_empty();
+        let mut more = !loading.without.is_empty();
         for step in loading.after_load {
             match step {
                 Step::Element { map, key, value } => elements.push((map, key, value)),
@@ -104,13 +104,20 @@ impl BpfScheduler {
                 Step::TopologyNode { .. } => more = true,
             }
         }
+        let mut after_attach = Vec::new();
+        for (cpu, step) in loading.after_attach {
+            match step {
+                Step::Program { name, context } => after_attach.push((cpu, name, context)),
+                Step::Element { .. } | Step::TopologyNode { .. } => more = true,
+            }
+        }
         if more {
-            return Err("its loader takes operations out, or works on it when it is attached".to_owned());
+            return Err("its loader takes operations out, or does more than fill maps and run programs".to_owned());
         }
         let global = |map: Map| (!map.variables.is_empty()).then_some((map.name, map.data));
         let struct_ops = sched_ext_ops(&image).expect("link() has looked for it").name.clone();
         let sections = image.maps.into_iter().filter_map(global).collect();
-        Ok(Live { struct_ops, name: declared.name, flags: declared.flags, sections, elements, programs })
+        Ok(Live { struct_ops, name: declared.name, flags: declared.flags, sections, elements, programs, after_attach })
     }
 
     /// The object linked and with the values that its loader sets.
@@ -223,6 +230,8 @@ pub struct Live {
     pub elements: Vec<(&'static str, Vec<u8>, Vec<u8>)>,
     /// Programs of `SEC("syscall")` that run after that, in order, and their contexts.
     pub programs: Vec<(&'static str, Vec<u8>)>,
+    /// Programs that run once the scheduler is attached, each on a CPU.
+    pub after_attach: Vec<(u32, &'static str, Vec<u8>)>,
 }
 
 fn sched_ext_ops(image: &Image) -> Option<&StructOps> {

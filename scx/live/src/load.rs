@@ -163,11 +163,10 @@ impl Task<'_> {
                 }
                 Op::Sleep(work) => std::thread::sleep(Duration::from_nanos(work.ns)),
                 Op::Send { channel, .. } => {
+                    let to = self.pipes[channels[channel as usize] as usize].1;
                     // SAFETY: writes a byte.
-                    if unsafe {
-                        libc::write(self.pipes[channels[channel as usize] as usize].1, b"x".as_ptr().cast(), 1)
-                    } != 1
-                    {
+                    let written = unsafe { libc::write(to, b"x".as_ptr().cast(), 1) };
+                    if written != 1 {
                         return io::Error::last_os_error().into();
                     }
                 }
@@ -175,7 +174,8 @@ impl Task<'_> {
                     let mut byte = 0_u8;
                     let from = self.pipes[channels[channel as usize] as usize].0;
                     // SAFETY: reads into a byte.
-                    if unsafe { libc::read(from, (&raw mut byte).cast(), 1) } != 1 {
+                    let read = unsafe { libc::read(from, (&raw mut byte).cast(), 1) };
+                    if read != 1 {
                         return io::Error::last_os_error().into();
                     }
                 }

@@ -23,8 +23,9 @@ use std::fs;
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wakelab_ext::ops::Host;
+use wakelab_ext::ops::{Host, ProgramCosts};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_scheduler::BpfScheduler;
@@ -177,7 +178,9 @@ fn loading(object: &Path) -> Result<wakelab_scheduler::Live> {
         bail!("this machine has {here} CPUs; expected the guest's {}", machine.topology.cpus.len());
     }
     let hz = u64::from(kernel.hz.value);
-    let host = Host { topology: &machine.topology, rules: &rules, kernel: kernel.name, hz, seed: 1 };
+    // Nothing is run here.
+    let costs = ProgramCosts { insn_ps: 0, call: 0, map: 0, atomic: 0 };
+    let host = Host { topology: &machine.topology, rules: &rules, kernel: kernel.name, hz, seed: 1, costs };
     opened(object)?.live(&host).map_err(anyhow::Error::msg)
 }
 
@@ -215,18 +218,23 @@ fn live(object: &Path, loads: &[Load]) -> Ran {
     ran
 }
 
-extern "C" fn ignore(_: i32) {}
+static STOP: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn stop(_: i32) {
+    STOP.store(true, Ordering::Relaxed);
+}
 
 fn keep(object: &Path) -> Result<ExitCode> {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the handler stores a flag and does nothing else.
+        unsafe { libc::signal(signal, stop as *const () as libc::sighandler_t) };
+    }
     let before = scheduler::log().len();
     let scheduler = scheduler::Scheduler::start(object, &loading(object)?)?;
-    for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: a handler that does nothing, so that sleeping ends.
-        unsafe { libc::signal(signal, ignore as *const () as libc::sighandler_t) };
-    }
     println!("{} is enabled", scheduler_name(object));
-    // SAFETY: waits for a signal.
-    while scheduler.is_enabled() && unsafe { libc::usleep(100_000) } == 0 {}
+    while scheduler.is_enabled() && !STOP.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
     let ended = !scheduler.is_enabled();
     for (name, count) in scheduler::events() {
         println!("{name} {count}");

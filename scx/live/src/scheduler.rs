@@ -63,18 +63,17 @@ impl Scheduler {
             map.update(key, value, MapFlags::ANY).with_context(|| format!("map {name}"))?;
         }
         for (name, context) in &live.programs {
-            let program = object.progs_mut().find(|program| program.name() == *name);
-            let program = program.with_context(|| format!("it has no program {name}"))?;
-            let mut context = context.clone();
-            let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
-            let output = program.test_run(input).with_context(|| format!("program {name}"))?;
-            if output.return_value != 0 {
-                bail!("program {name} returned {}", output.return_value as i32);
-            }
+            run(&object, name, context)?;
         }
         let is_ops = |map: &MapMut<'_>| map.name() == live.struct_ops.as_str();
         let link = object.maps_mut().find(is_ops).context("the struct_ops are gone")?.attach_struct_ops();
         let link = link.context("the kernel does not enable it")?;
+        for (cpu, name, context) in &live.after_attach {
+            let before = affinity()?;
+            pin(&only(*cpu))?;
+            run(&object, name, context)?;
+            pin(&before)?;
+        }
         Ok(Scheduler { _link: link, _object: object })
     }
 
@@ -82,6 +81,46 @@ impl Scheduler {
     pub fn is_enabled(&self) -> bool {
         state() == "enabled"
     }
+}
+
+/// Runs a program of `SEC("syscall")`.
+fn run(object: &Object, name: &str, context: &[u8]) -> Result<()> {
+    let program = object.progs_mut().find(|program| program.name() == name);
+    let program = program.with_context(|| format!("it has no program {name}"))?;
+    let mut context = context.to_vec();
+    let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
+    let output = program.test_run(input).with_context(|| format!("program {name}"))?;
+    if output.return_value != 0 {
+        bail!("program {name} returned {}", output.return_value as i32);
+    }
+    Ok(())
+}
+
+fn affinity() -> Result<libc::cpu_set_t> {
+    // SAFETY: a set without CPUs is all zeros.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is as large as is said.
+    if unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) } != 0 {
+        return Err(std::io::Error::last_os_error()).context("sched_getaffinity");
+    }
+    Ok(set)
+}
+
+fn only(cpu: u32) -> libc::cpu_set_t {
+    // SAFETY: a set without CPUs is all zeros, and has room for the guest's.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu as usize, &mut set);
+        set
+    }
+}
+
+fn pin(set: &libc::cpu_set_t) -> Result<()> {
+    // SAFETY: the set is as large as is said.
+    if unsafe { libc::sched_setaffinity(0, size_of_val(set), set) } != 0 {
+        return Err(std::io::Error::last_os_error()).context("sched_setaffinity");
+    }
+    Ok(())
 }
 
 /// `/sys/kernel/sched_ext/state`.

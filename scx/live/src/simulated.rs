@@ -69,6 +69,18 @@ impl Ops for CountedOps {
         self.ops.remove_task(ext, p);
     }
 
+    fn attached(&mut self, ext: &mut Ext) {
+        self.ops.attached(ext);
+    }
+
+    fn counters(&mut self) -> Vec<(String, u64)> {
+        self.ops.counters()
+    }
+
+    fn variable(&self, name: &str) -> Option<u64> {
+        self.ops.variable(name)
+    }
+
     fn timer(&mut self, ext: &mut Ext, number: u32) {
         self.ops.timer(ext, number);
     }
