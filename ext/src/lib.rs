@@ -24,5 +24,6 @@ pub mod entity;
 pub mod ext;
 pub mod flags;
 pub mod idle;
+pub mod listened;
 pub mod ops;
 pub mod stall;

@@ -1,6 +1,7 @@
 //! `struct sched_ext_ops`: what the core calls, and how a scheduler ends.
 
 use crate::ext::Ext;
+use crate::stall::seconds;
 use std::fmt;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
@@ -294,14 +295,7 @@ pub struct Exit {
 
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} at {}.{:09} s on CPU {}",
-            self.kind.reason(),
-            self.at / 1_000_000_000,
-            self.at % 1_000_000_000,
-            self.cpu
-        )?;
+        write!(f, "{} at {} on CPU {}", self.kind.reason(), seconds(self.at), self.cpu)?;
         if !self.message.is_empty() {
             write!(f, ": {}", self.message)?;
         }

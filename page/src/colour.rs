@@ -70,13 +70,14 @@ pub const REASONS: [Key; 20] = [
 ];
 
 /// The causes of waits: what a task waited behind is warm, an idle CPU is cool.
-pub const CAUSES: [Key; 7] = [
+pub const CAUSES: [Key; 8] = [
     Key::new("behind, LLC idle", Family::FallBack, 0x6e2400, 0xc9450f),
     Key::new("behind, other idle", Family::FallBack, 0xaf5700, 0xfb7d19),
     Key::new("behind, none idle", Family::FallBack, 0xd07a00, 0xf8e24c),
     Key::new("leaving idle", Family::Idle, 0x3e83c2, 0x8aaefb),
     Key::new("choosing", Family::Rule, 0x322c33, 0xfdf7fe),
     Key::new("preempted", Family::Rule, 0x5c5c5c, 0xafafaf),
+    Key::new("shared DSQ", Family::FallBack, 0x963c00, 0xffb478),
     Key::new("unknown", Family::Rule, 0x978a9a, 0x7d7080),
 ];
 

@@ -1,6 +1,7 @@
 //! What a check of a scheduler found, as text and JSON.
 
 use crate::VERSION;
+use crate::numbers::count;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_study::scx_check::{
@@ -46,27 +47,22 @@ fn indented(text: &str, by: &str) -> String {
     text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("{by}{line}\n") }).collect()
 }
 
-fn plural(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
-}
-
 /// The whole, for people.
 pub fn text(about: &About<'_>, checked: &Checked, again: &[Again]) -> String {
-    let workloads = checked.workloads as usize;
     let machines = match about.machines {
         [one] => (*one).to_owned(),
-        many => plural(many.len(), "machine"),
+        many => count(many.len() as u64, "machine"),
     };
     let mut text = format!(
         "{} under {}: {} on {machines}, seed {}, {} ms each, watchdog {TIMEOUT_MS} ms\n",
         about.scheduler,
         about.kernel,
-        plural(workloads, "workload"),
+        count(checked.workloads.into(), "workload"),
         about.seed,
         TIME_NS / 1_000_000,
     );
     for (smallest, again) in checked.smallest.iter().zip(again) {
-        text += &found(smallest, again, workloads);
+        text += &found(smallest, again, checked.workloads);
     }
     if checked.smallest.is_empty() {
         text += "found nothing\n";
@@ -75,7 +71,7 @@ pub fn text(about: &About<'_>, checked: &Checked, again: &[Again]) -> String {
         let _ = writeln!(
             text,
             "note: in {} a task waited for more than {TIMEOUT_MS} ms, and ran within {} s in a longer run",
-            plural(checked.long_waits as usize, "workload"),
+            count(checked.long_waits.into(), "workload"),
             LONG_TIMEOUT_MS / 1000
         );
     }
@@ -83,13 +79,13 @@ pub fn text(about: &About<'_>, checked: &Checked, again: &[Again]) -> String {
         let _ = writeln!(
             text,
             "note: CPU time goes by weight to the power of {power:.2} (1 by weight, 0 equal; median of {})",
-            plural(pairs, "pair")
+            count(pairs as u64, "pair")
         );
     }
     text
 }
 
-fn found(smallest: &Smallest, again: &Again, workloads: usize) -> String {
+fn found(smallest: &Smallest, again: &Again, workloads: u32) -> String {
     let Smallest { finding, numbers, machine, tasks, tried, toml } = smallest;
     let mut listed: Vec<String> = numbers.iter().take(8).map(u32::to_string).collect();
     if numbers.len() > listed.len() {
@@ -103,7 +99,7 @@ fn found(smallest: &Smallest, again: &Again, workloads: usize) -> String {
         listed.join(", ")
     );
     let _ =
-        writeln!(text, "  the smallest of {tried} that were tried: {} on {machine}", plural(*tasks as usize, "task"));
+        writeln!(text, "  the smallest of {tried} that were tried: {} on {machine}", count((*tasks).into(), "task"));
     text += &indented(&finding.what, "    ");
     match &again.file {
         Some(file) => _ = writeln!(text, "  its workload: {file}"),
@@ -129,6 +125,11 @@ pub fn workload_text(about: &About<'_>, seen: &Seen) -> String {
     text
 }
 
+fn about_json(about: &About<'_>) -> Value {
+    let About { scheduler, kernel, machines, seed } = about;
+    json!({"wakelab": VERSION, "scheduler": scheduler, "kernel": kernel, "machines": machines, "seed": seed})
+}
+
 fn finding_json(finding: &Finding) -> Value {
     json!({"kind": finding.kind.name(), "what": finding.what})
 }
@@ -147,29 +148,19 @@ pub fn json(about: &About<'_>, checked: &Checked, again: &[Again]) -> Value {
             "again": again.command,
         })
     };
-    json!({
-        "wakelab": VERSION,
-        "scheduler": about.scheduler,
-        "kernel": about.kernel,
-        "machines": about.machines,
-        "seed": about.seed,
-        "workloads": checked.workloads,
-        "findings": checked.smallest.iter().zip(again).map(smallest).collect::<Vec<_>>(),
-        "long_waits": checked.long_waits,
-        "power_of_weight": checked.by_weight.map(|(power, _)| power),
-        "complete": checked.complete,
-    })
+    let mut value = about_json(about);
+    value["workloads"] = json!(checked.workloads);
+    value["findings"] = checked.smallest.iter().zip(again).map(smallest).collect();
+    value["long_waits"] = json!(checked.long_waits);
+    value["power_of_weight"] = json!(checked.by_weight.map(|(power, _)| power));
+    value["complete"] = json!(checked.complete);
+    value
 }
 
 /// What one workload showed, for programs.
 pub fn workload_json(about: &About<'_>, seen: &Seen) -> Value {
-    json!({
-        "wakelab": VERSION,
-        "scheduler": about.scheduler,
-        "kernel": about.kernel,
-        "machines": about.machines,
-        "seed": about.seed,
-        "findings": seen.findings.iter().map(finding_json).collect::<Vec<_>>(),
-        "long_wait": seen.long_wait,
-    })
+    let mut value = about_json(about);
+    value["findings"] = seen.findings.iter().map(finding_json).collect();
+    value["long_wait"] = json!(seen.long_wait);
+    value
 }

@@ -3,6 +3,7 @@
 use crate::VERSION;
 use crate::numbers::{count, share, thousands, us};
 use crate::table::{table, text as table_text};
+use crate::waits::{pid_name, seconds};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,13 +19,12 @@ pub fn text(about: &RunDescription, wakeup: &ScxWakeup) -> String {
     let ScxWakeup { row, t_ns, waker_cpu, waker, wakee, prev_cpu, .. } = wakeup;
     let prev = prev_cpu.map_or(String::new(), |prev| format!(", last on {prev}"));
     let mut text = format!(
-        "row {row}: {}.{:06} s, {} {}: {} on cpu {waker_cpu} wakes {}{prev}\n",
-        t_ns / 1_000_000_000,
-        t_ns % 1_000_000_000 / 1000,
+        "row {row}: {}, {} {}: {} on cpu {waker_cpu} wakes {}{prev}\n",
+        seconds(*t_ns),
         about.kernel,
         about.variant,
-        task(waker.0, &waker.1),
-        task(wakee.0, &wakee.1),
+        pid_name(&waker.1, waker.0),
+        pid_name(&wakee.1, wakee.0),
     );
     let mut parts = steps_text(&wakeup.steps, &wakeup.names, *t_ns);
     let end = match wakeup.picked() {
@@ -36,10 +36,6 @@ pub fn text(about: &RunDescription, wakeup: &ScxWakeup) -> String {
     };
     let _ = writeln!(text, "  {}{end}", parts.join("; "));
     text
-}
-
-fn task(pid: i64, comm: &str) -> String {
-    if comm.is_empty() { format!("pid {pid}") } else { format!("{}/{pid}", printable(comm)) }
 }
 
 /// The steps of a wait that began at `since_ns`, a sentence each.
@@ -91,7 +87,7 @@ fn dsq_text(dsq: &str) -> String {
 /// Who is on the queue already.
 fn behind(step: &WaitStep, names: &BTreeMap<i64, Arc<str>>) -> String {
     let Some(queued @ 1..) = step.queued else { return String::new() };
-    let name = |pid: &i64| task(*pid, names.get(pid).map_or("", |name| name));
+    let name = |pid: &i64| pid_name(names.get(pid).map_or("", |name| name), *pid);
     let mut named: Vec<String> = step.behind.iter().map(name).collect();
     if named.len() < queued as usize {
         named.push("...".to_owned());

@@ -7,7 +7,6 @@ use crate::stats::title;
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::sync::Arc;
 use wakelab_events::ReadError;
 use wakelab_input::printable;
 use wakelab_study::waits::{
@@ -260,7 +259,7 @@ fn task(named: &Named) -> String {
     pid_name(&named.comm, named.pid)
 }
 
-fn pid_name(comm: &Arc<str>, pid: i64) -> String {
+pub(crate) fn pid_name(comm: &str, pid: i64) -> String {
     if comm.is_empty() { format!("pid {pid}") } else { format!("{}/{pid}", printable(comm)) }
 }
 

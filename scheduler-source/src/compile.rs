@@ -31,12 +31,12 @@ pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// The flags of `BpfBuilder` (`scx_cargo` 1.1.4: `determine_base_cflags()`, `determine_cflags()`, `new()`), and those
 /// that libbpf-cargo adds. Simulated kernels are of x86 on any host.
 pub fn builder_flags(clang: &Clang, headers: &Headers, environment: Environment<'_>) -> Vec<String> {
-    let words = |name: &str| Some(environment(name)?.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-    let mut flags = words("BPF_CFLAGS").unwrap_or_else(|| {
-        let mut flags = words("BPF_BASE_CFLAGS").unwrap_or_else(|| base_flags(clang, headers));
-        flags.extend(words("BPF_EXTRA_CFLAGS_PRE_INCL").unwrap_or_default());
+    let given = |name: &str| environment(name).map(|flags| words(&flags));
+    let mut flags = given("BPF_CFLAGS").unwrap_or_else(|| {
+        let mut flags = given("BPF_BASE_CFLAGS").unwrap_or_else(|| base_flags(clang, headers));
+        flags.extend(given("BPF_EXTRA_CFLAGS_PRE_INCL").unwrap_or_default());
         flags.extend(headers.include().iter().map(|folder| include(folder)));
-        flags.extend(words("BPF_EXTRA_CFLAGS_POST_INCL").unwrap_or_default());
+        flags.extend(given("BPF_EXTRA_CFLAGS_POST_INCL").unwrap_or_default());
         flags
     });
     flags.push("-D__SCX_TARGET_ARCH_x86".to_owned());
@@ -207,7 +207,8 @@ impl Compilation {
 }
 
 /// Does something with each of a list, as many at once as there are processors, and returns the results in order, or
-/// the first error in order.
+/// the first error in order. Not by rayon: the caller holds a lock, and a thread of its pool that waits may be given a job
+/// that wants it.
 fn at_once<T: Sync, R: Send>(list: &[T], run: impl Fn(&T) -> Result<R, String> + Sync) -> Result<Vec<R>, String> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(list.len());

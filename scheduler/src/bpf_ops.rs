@@ -261,22 +261,17 @@ pub struct BpfOps {
     state: State,
     /// What its loader does after loading; what is done is taken out.
     loading: Loading,
-    /// Programs that are to run after that, with their contexts.
-    own: Vec<(String, Vec<u8>)>,
 }
 
 impl BpfOps {
-    pub fn new(machine: Machine, state: State, loading: Loading, own: Vec<(String, Vec<u8>)>) -> Self {
-        BpfOps { machine, state, loading, own }
+    pub fn new(machine: Machine, state: State, loading: Loading) -> Self {
+        BpfOps { machine, state, loading }
     }
 
     /// What loaders do between loading and attaching: they fill maps and run programs.
     fn after_load(&mut self, ext: &mut Ext) {
         for step in std::mem::take(&mut self.loading.after_load) {
             self.step(ext, step);
-        }
-        for (name, mut context) in std::mem::take(&mut self.own) {
-            self.run_program(ext, &name, &mut context);
         }
     }
 
@@ -289,9 +284,7 @@ impl BpfOps {
                     ext.error(format!("its loader cannot fill a map ({error})"));
                 }
             }
-            Step::Program { name, mut context } => {
-                self.run_program(ext, name, &mut context);
-            }
+            Step::Program { name, mut context } => self.run_program(ext, &name, &mut context),
             Step::TopologyNode { mask, id } => self.topology_node(ext, &mask, id),
         }
     }
@@ -379,20 +372,16 @@ impl Ops for BpfOps {
                 stats.push((number as u32, map.max_entries));
             }
         }
-        let read = |machine: &Machine, addr: u64| machine.memory().read_u64(addr).unwrap_or(0);
-        let mut counters: Vec<(String, u64)> = Vec::new();
-        for name in names {
-            if let Some((addr, _)) = self.machine.variable(&name) {
-                let value = read(&self.machine, addr);
-                counters.push((name, value));
-            }
-        }
+        let mut counters: Vec<(String, u64)> =
+            names.into_iter().filter_map(|name| self.variable(&name).map(|value| (name, value))).collect();
         for (map, entries) in stats {
             for entry in 0..entries {
-                let of_cpus = (0..self.state.nr_cpus)
-                    .filter_map(|cpu| self.machine.map_lookup_percpu(map, &entry.to_le_bytes(), cpu))
-                    .collect::<Vec<u64>>();
-                let sum = of_cpus.into_iter().map(|addr| read(&self.machine, addr)).sum();
+                let mut sum = 0;
+                for cpu in 0..self.state.nr_cpus {
+                    if let Some(addr) = self.machine.map_lookup_percpu(map, &entry.to_le_bytes(), cpu) {
+                        sum += self.machine.memory().read_u64(addr).unwrap_or(0);
+                    }
+                }
                 counters.push((format!("stats[{entry}]"), sum));
             }
         }

@@ -4,6 +4,7 @@ use crate::bpf_ops::{BpfOps, State};
 use crate::kernel_objects::{KernelObjects, refused_fields};
 use crate::kfuncs;
 use crate::loaders::{Finds, Loading, Step, loading};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -137,13 +138,14 @@ impl BpfScheduler {
         let size_of = |name: &str| types_of_object.size(types_of_object.find_composite(name)?);
         let kernel_has = |name: &str| linked.btf.function(name).is_some();
         let finds = Finds { topology: host.topology, kernel_has: &kernel_has, size_of: &size_of };
-        let loading = loading(&declared.name, &finds)?;
+        let mut loading = loading(&declared.name, &finds)?;
+        let own = self.programs.iter().cloned();
+        loading.after_load.extend(own.map(|(name, context)| Step::Program { name: name.into(), context }));
         declared.flags = loading.flags.unwrap_or(declared.flags) | loading.added_flags | self.flags;
         declared.flags &= known_flags;
         loading.without.iter().for_each(|&op| programs[op as usize] = None);
         // What is done after loading is done where ops.init() is called.
-        let afterwards = !(loading.after_load.is_empty() && self.programs.is_empty());
-        let has = |op: &Op| programs[*op as usize].is_some() || *op == Op::Init && afterwards;
+        let has = |op: &Op| programs[*op as usize].is_some() || *op == Op::Init && !loading.after_load.is_empty();
         declared.ops = Op::ALL.into_iter().filter(has).collect();
         for (section, bytes) in &loading.resize {
             image.resize(section, *bytes).map_err(|error| error.to_string())?;
@@ -229,9 +231,9 @@ pub struct Live {
     /// Elements of maps after loading: the map, the key and the value.
     pub elements: Vec<(&'static str, Vec<u8>, Vec<u8>)>,
     /// Programs of `SEC("syscall")` that run after that, in order, and their contexts.
-    pub programs: Vec<(&'static str, Vec<u8>)>,
+    pub programs: Vec<(Cow<'static, str>, Vec<u8>)>,
     /// Programs that run once the scheduler is attached, each on a CPU.
-    pub after_attach: Vec<(u32, &'static str, Vec<u8>)>,
+    pub after_attach: Vec<(u32, Cow<'static, str>, Vec<u8>)>,
 }
 
 fn sched_ext_ops(image: &Image) -> Option<&StructOps> {
@@ -340,7 +342,7 @@ impl Scheduler for BpfScheduler {
             Machine::new(image, &Limits::default(), nr_cpus, &has).map_err(|refused| refused.to_string())?;
         let objects = KernelObjects::new(btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
         let state = State::new(&machine, objects, programs, host);
-        Ok((declared, Box::new(BpfOps::new(machine, state, loading, self.programs.clone()))))
+        Ok((declared, Box::new(BpfOps::new(machine, state, loading))))
     }
 
     fn identity(&self) -> &str {

@@ -182,9 +182,6 @@ impl<S: Sink> Sim<'_, '_, S> {
         state.ext.current = self.sys.cpus[this_cpu as usize].curr;
         state.ext.preempt_count = self.ext_preempt_count(this_cpu);
         let result = f(&mut state.ext, &mut *state.ops);
-        if S::INPUTS {
-            state.ext.take_log().into_iter().for_each(|(task, step)| self.emit(|_| scx_event(task, step)));
-        }
         let mut requests = state.ext.take_requests();
         if let Some(cpu) = picking {
             requests.retain(|request| *request != Request::Resched(cpu));
@@ -192,6 +189,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         if state.ext.has_deferred(this_cpu) {
             state.ext.run_deferred(&mut *state.ops, this_cpu);
             requests.append(&mut state.ext.take_requests());
+        }
+        if S::INPUTS {
+            state.ext.take_log().into_iter().for_each(|(task, step)| self.emit(|_| scx_event(task, step)));
         }
         if let Some(exit) = state.ext.exit()
             && self.failed.is_none()
@@ -237,13 +237,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// `update_rq_clock()` by whoever takes the run queue's lock.
-    fn ext_update_rq_clock(&mut self, cpu: Cpu) {
+    /// `update_rq_clock()` by whoever takes the run queue's lock. Returns `rq_clock_task()`, ns.
+    fn ext_update_rq_clock(&mut self, cpu: Cpu) -> u64 {
         let (task, pelt) = (self.sys.clock_task(cpu), self.sys.clock_pelt(cpu));
         if let Some(state) = &mut self.sys.ext {
             let since = |clock: u64| clock.saturating_sub(BOOT_NS);
             state.ext.rqs[cpu as usize].clocks = Clocks { task: since(task), pelt: since(pelt) };
         }
+        task
     }
 
     /// What operations have taken since it was last asked, ns at full speed.
@@ -416,8 +417,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// The previous task of a schedule sleeps or exits (`dequeue_task_scx()`).
     pub fn ext_dequeue(&mut self, cpu: Cpu, id: TaskId) {
-        self.ext_update_rq_clock(cpu);
-        let clock = self.sys.clock_task(cpu);
+        let clock = self.ext_update_rq_clock(cpu);
         let ran = self.with_ext_in(Some(cpu), |ext, ops| {
             ext.update_curr(ops, cpu, clock);
             ext.dequeue_task(ops, cpu, id, SCX_DEQ_SLEEP | ENQUEUE_NOCLOCK);
@@ -430,11 +430,11 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `pick_task_scx()`.
     pub fn ext_pick(&mut self, cpu: Cpu) -> Option<TaskId> {
-        self.ext_update_rq_clock(cpu);
+        let clock = self.ext_update_rq_clock(cpu);
         // A tick asks for the schedule before its handler is over, which the debt has: the next task begins only then,
         // so that a slice of whole ticks is not over at as many ticks, but at the one after.
         let debt = self.sys.cpus[cpu as usize].debt;
-        let clock = self.sys.clock_task(cpu) + self.slowed(cpu, debt);
+        let clock = clock + self.slowed(cpu, debt);
         let c = &mut self.sys.cpus[cpu as usize];
         (c.need_resched, c.need_resched_lazy) = (false, false);
         self.with_ext_in(Some(cpu), |ext, ops| ext.pick_task(ops, cpu, clock))
@@ -442,8 +442,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `task_tick_scx()`.
     pub fn ext_tick(&mut self, cpu: Cpu) {
-        self.ext_update_rq_clock(cpu);
-        let clock = self.sys.clock_task(cpu);
+        let clock = self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| {
             ext.preempt_count = HARDIRQ_OFFSET;
             ext.task_tick(ops, cpu, clock);

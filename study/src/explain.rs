@@ -52,12 +52,16 @@ pub struct Filter {
 impl Filter {
     /// Whether a row passes the filter, as far as it is known before the decision is made again.
     pub(crate) fn takes(&self, row: &Row) -> bool {
-        let of =
-            |is: &dyn Fn(i64, &str) -> bool| is(row.waker.pid, &row.waker.comm) || is(row.wakee.pid, &row.wakee.comm);
-        self.row.is_none_or(|seq| seq == row.seq)
-            && self.pid.is_none_or(|pid| of(&|of, _| of == pid))
-            && self.comm.as_deref().is_none_or(|comm| of(&|_, of| of == comm))
-            && self.names(row.t_ns, row.wakee.pid)
+        let (waker, wakee) = (&row.waker, &row.wakee);
+        self.takes_wakeup(row.seq, row.t_ns, (waker.pid, &waker.comm), (wakee.pid, &wakee.comm))
+    }
+
+    /// The same of a wake-up of this number and time, with its tasks as pid and name.
+    pub(crate) fn takes_wakeup(&self, seq: u64, t_ns: u64, waker: (i64, &str), wakee: (i64, &str)) -> bool {
+        self.row.is_none_or(|row| row == seq)
+            && self.pid.is_none_or(|pid| [waker.0, wakee.0].contains(&pid))
+            && self.comm.as_deref().is_none_or(|comm| [waker.1, wakee.1].contains(&comm))
+            && self.names(t_ns, wakee.0)
     }
 
     /// Whether a row with this time and wakee may pass the filter.

@@ -1,7 +1,8 @@
 //! How tasks came to a CPU under a scheduler of sched_ext: the steps of each wait, and who was on the queues that it
 //! went through.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use wakelab_events::ReadError;
@@ -54,11 +55,12 @@ pub(crate) struct ScxWaits {
     /// By task: the steps of its present wait.
     waits: FxHashMap<i64, Vec<WaitStep>>,
     /// By task: those of the wait after which it was picked.
-    picked: FxHashMap<i64, Vec<WaitStep>>,
+    picked: BTreeMap<i64, Vec<WaitStep>>,
     /// By queue: who is there, in the order in which they joined.
     queues: FxHashMap<Arc<str>, Vec<i64>>,
     on: FxHashMap<i64, Arc<str>>,
-    names: FxHashMap<String, Arc<str>>,
+    /// Names of operations and queues, each once.
+    names: FxHashSet<Arc<str>>,
 }
 
 impl ScxWaits {
@@ -68,10 +70,10 @@ impl ScxWaits {
             stream: ScxSteps::simulated(folder),
             next: None,
             waits: FxHashMap::default(),
-            picked: FxHashMap::default(),
+            picked: BTreeMap::new(),
             queues: FxHashMap::default(),
             on: FxHashMap::default(),
-            names: FxHashMap::default(),
+            names: FxHashSet::default(),
         })
     }
 
@@ -94,6 +96,11 @@ impl ScxWaits {
         self.picked.remove(&pid)
     }
 
+    /// The waits after which tasks were picked since this was last called, that nobody took, by task.
+    pub(crate) fn take_picked(&mut self) -> impl Iterator<Item = (i64, Vec<WaitStep>)> {
+        std::mem::take(&mut self.picked).into_iter()
+    }
+
     /// The time of the next step, ns; `None` at the end.
     ///
     /// # Errors
@@ -105,11 +112,14 @@ impl ScxWaits {
         Ok(self.next.as_ref().map(|row| row.t_ns))
     }
 
-    fn shared(&mut self, text: String) -> Option<Arc<str>> {
+    fn shared(&mut self, text: &str) -> Option<Arc<str>> {
         if text.is_empty() {
             return None;
         }
-        Some(Arc::clone(self.names.entry(text).or_insert_with_key(|text| text.as_str().into())))
+        if !self.names.contains(text) {
+            self.names.insert(text.into());
+        }
+        self.names.get(text).cloned()
     }
 
     fn leave(&mut self, pid: i64) {
@@ -122,7 +132,7 @@ impl ScxWaits {
 
     fn step(&mut self, row: ScxStepRow) {
         let ScxStepRow { t_ns, cpu, pid, step, op, dsq, nr_queued, to_cpu } = row;
-        let (op, dsq) = (self.shared(op), self.shared(dsq));
+        let (op, dsq) = (self.shared(&op), self.shared(&dsq));
         let mut behind = Vec::new();
         match step {
             ScxStep::Queued => {

@@ -99,7 +99,8 @@ pub fn scx_wakeups(
             steps: Vec::new(),
             names: BTreeMap::new(),
         };
-        if takes(filter, &wakeup) {
+        let tasks = [&wakeup.waker, &wakeup.wakee].map(|(pid, comm)| (*pid, &**comm));
+        if filter.takes_wakeup(row, wakeup.t_ns, tasks[0], tasks[1]) {
             open.push_back((wakeup, false));
         }
         next = wakes.next_wake()?;
@@ -115,9 +116,10 @@ pub fn scx_wakeups(
 
 /// Gives wake-ups whose tasks were picked their steps.
 fn finish(open: &mut VecDeque<(ScxWakeup, bool)>, waits: &mut ScxWaits, names: &TaskNames) {
-    for (wakeup, done) in open.iter_mut().filter(|(_, done)| !*done) {
-        let Some(steps) = waits.take(wakeup.wakee.0) else { continue };
-        // It is that of this wake-up, unless the task was picked before it.
+    for (pid, steps) in waits.take_picked() {
+        // The wait is that of a wake-up before it, or of none.
+        let of_it = |(wakeup, done): &&mut (ScxWakeup, bool)| !done && wakeup.wakee.0 == pid;
+        let Some((wakeup, done)) = open.iter_mut().find(of_it) else { continue };
         if steps.last().is_some_and(|last| last.t_ns < wakeup.t_ns) {
             continue;
         }
@@ -125,17 +127,6 @@ fn finish(open: &mut VecDeque<(ScxWakeup, bool)>, waits: &mut ScxWaits, names: &
         wakeup.names = behind.map(|&pid| (pid, names.shared_name(pid))).collect();
         (wakeup.steps, *done) = (steps, true);
     }
-}
-
-fn takes(filter: &Filter, wakeup: &ScxWakeup) -> bool {
-    let of = |is: &dyn Fn(i64, &str) -> bool| {
-        let [waker, wakee] = [&wakeup.waker, &wakeup.wakee];
-        is(waker.0, &waker.1) || is(wakee.0, &wakee.1)
-    };
-    filter.row.is_none_or(|row| row == wakeup.row)
-        && filter.pid.is_none_or(|pid| of(&|of, _| of == pid))
-        && filter.comm.as_deref().is_none_or(|comm| of(&|_, of| of == comm))
-        && filter.from_ns.is_none_or(|from| wakeup.t_ns >= from)
 }
 
 /// How often waits took each route.

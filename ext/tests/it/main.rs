@@ -6,5 +6,6 @@ mod errors;
 mod idle;
 mod idle_reference;
 mod kicks;
+mod listened;
 mod support;
 mod tasks;

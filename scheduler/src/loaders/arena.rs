@@ -24,7 +24,7 @@ pub fn setup(loading: &mut Loading, machine: &Machine<'_>, task_ctx: &str) -> Re
     // struct arena_init_args: static_pages, task_ctx_size, task_ctx_align
     let args = [STATIC_ALLOC_PAGES_GRANULARITY, size, 0];
     let context = args.into_iter().flat_map(u64::to_le_bytes).collect();
-    loading.after_load.push(Step::Program { name: "arena_init", context });
+    loading.after_load.push(Step::Program { name: "arena_init".into(), context });
     topology(loading, machine);
     Ok(())
 }
@@ -43,7 +43,7 @@ fn topology(loading: &mut Loading, machine: &Machine<'_>) {
         0,
     ];
     let context = max_children.into_iter().flat_map(u32::to_le_bytes).collect();
-    loading.after_load.push(Step::Program { name: "arena_topology_init", context });
+    loading.after_load.push(Step::Program { name: "arena_topology_init".into(), context });
     let mut node = |mask: Vec<u64>, id: u32| loading.after_load.push(Step::TopologyNode { mask, id: u64::from(id) });
     node(machine.words(machine.cpus()), 0);
     for (&id, llcs) in &scx.nodes {

@@ -16,7 +16,7 @@ fn flags(machine: &Machine<'_>) -> u64 {
 /// Runs a program with a `struct cpu_arg` or `struct domain_arg`: numbers of 4 bytes.
 fn run(program: &'static str, numbers: &[i32]) -> Step {
     let context = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-    Step::Program { name: program, context }
+    Step::Program { name: program.into(), context }
 }
 
 fn capacities(loading: &mut Loading, machine: &Machine<'_>) {

@@ -169,7 +169,7 @@ pub(super) fn lavd(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), S
     arena::setup(loading, machine, "task_ctx")?;
     // run(): without an option for the mode it begins balanced, and autopilot changes that.
     let context = LAVD_PM_BALANCED.to_le_bytes().to_vec();
-    loading.after_attach.push((0, Step::Program { name: "set_power_profile", context }));
+    loading.after_attach.push((0, Step::Program { name: "set_power_profile".into(), context }));
     Ok(())
 }
 

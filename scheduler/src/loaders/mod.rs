@@ -12,10 +12,11 @@ mod p2dq;
 mod rusty;
 mod topology;
 
+use std::borrow::Cow;
 use topology::ScxTopology;
 use wakelab_ext::flags::SCX_SLICE_DFL;
 use wakelab_ext::ops::Op;
-use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::Topology;
 
 /// Something that a loader does when the object is loaded.
@@ -24,7 +25,7 @@ pub enum Step {
     /// Writes an element of a map.
     Element { map: &'static str, key: Vec<u8>, value: Vec<u8> },
     /// Runs a program of `SEC("syscall")`.
-    Program { name: &'static str, context: Vec<u8> },
+    Program { name: Cow<'static, str>, context: Vec<u8> },
     /// Tells the library of arenas of a node of its topology: the words of the mask of its CPUs, and its id
     /// (`setup_topology_node()` of scx_arena).
     TopologyNode { mask: Vec<u64>, id: u64 },
@@ -111,11 +112,7 @@ impl Machine<'_> {
 
     /// The words of a mask of CPUs, as many as the machine's CPUs take.
     fn words(&self, cpus: impl IntoIterator<Item = Cpu>) -> Vec<u64> {
-        let mut words = vec![0; self.nr_cpus.div_ceil(64) as usize];
-        for cpu in cpus {
-            words[cpu as usize / 64] |= 1 << (cpu % 64);
-        }
-        words
+        CpuMask::from_cpus(self.nr_cpus, cpus).words().to_vec()
     }
 }
 

@@ -6,10 +6,10 @@
 use crate::support::{MS, simulate, spinners};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use wakelab_ext::ext::{Declared, Ext};
+use wakelab_ext::ext::Declared;
 use wakelab_ext::flags::SCX_OPS_BUILTIN_IDLE_PER_NODE;
-use wakelab_ext::ops::{Call, Exit, ExitKind, Host, Ops, Scheduler, TaskFields, TaskInfo};
-use wakelab_sched::runqueue::TaskId;
+use wakelab_ext::listened::{CallListener, Listened};
+use wakelab_ext::ops::{Exit, ExitKind, Host, Ops, Scheduler};
 use wakelab_scheduler::BpfScheduler;
 use wakelab_sim::{Outcome, SimError};
 use wakelab_workload::synthetic::{fork_exit, of_programs, run_sleep};
@@ -24,16 +24,15 @@ struct Test {
 }
 
 struct Read {
-    ops: Box<dyn Ops>,
     variables: &'static [&'static str],
     values: Arc<Mutex<BTreeMap<&'static str, u64>>>,
 }
 
-impl Drop for Read {
-    fn drop(&mut self) {
+impl CallListener for Read {
+    fn over(&mut self, ops: &dyn Ops) {
         let mut values = self.values.lock().unwrap();
         for name in self.variables {
-            values.insert(name, self.ops.variable(name).unwrap_or_else(|| panic!("no variable {name}")));
+            values.insert(name, ops.variable(name).unwrap_or_else(|| panic!("no variable {name}")));
         }
     }
 }
@@ -45,47 +44,12 @@ impl Scheduler for Test {
 
     fn load(&self, host: &Host<'_>) -> Result<(Declared, Box<dyn Ops>), String> {
         let (declared, ops) = self.scheduler.load(host)?;
-        Ok((declared, Box::new(Read { ops, variables: self.variables, values: Arc::clone(&self.values) })))
+        let read = Read { variables: self.variables, values: Arc::clone(&self.values) };
+        Ok((declared, Box::new(Listened::new(ops, read))))
     }
 
     fn identity(&self) -> &str {
         self.scheduler.identity()
-    }
-}
-
-impl TaskFields for Read {
-    fn slice(&self, p: TaskId) -> u64 {
-        self.ops.slice(p)
-    }
-
-    fn set_slice(&mut self, p: TaskId, slice: u64) {
-        self.ops.set_slice(p, slice);
-    }
-
-    fn dsq_vtime(&self, p: TaskId) -> u64 {
-        self.ops.dsq_vtime(p)
-    }
-
-    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
-        self.ops.set_dsq_vtime(p, vtime);
-    }
-}
-
-impl Ops for Read {
-    fn add_task(&mut self, info: &TaskInfo) {
-        self.ops.add_task(info);
-    }
-
-    fn remove_task(&mut self, ext: &mut Ext, p: TaskId) {
-        self.ops.remove_task(ext, p);
-    }
-
-    fn timer(&mut self, ext: &mut Ext, number: u32) {
-        self.ops.timer(ext, number);
-    }
-
-    fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
-        self.ops.call(ext, call)
     }
 }
 

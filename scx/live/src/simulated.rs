@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use wakelab_events::sim::{Event, NewTask, Sink};
 use wakelab_ext::ext::{Declared, Ext, ExtStats};
-use wakelab_ext::ops::{Call, Host, Ops, Scheduler, TaskFields, TaskInfo};
+use wakelab_ext::listened::{CallListener, Listened};
+use wakelab_ext::ops::{Host, Ops, Scheduler};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
-use wakelab_sched::runqueue::TaskId;
 use wakelab_sim::{Mechanisms, Setup, run};
 use wakelab_workload::Workload;
 
@@ -29,7 +29,7 @@ impl Scheduler for Counted<'_> {
 
     fn load(&self, host: &Host<'_>) -> std::result::Result<(Declared, Box<dyn Ops>), String> {
         let (declared, ops) = self.scheduler.load(host)?;
-        Ok((declared, Box::new(CountedOps { ops, stats: Arc::clone(&self.stats) })))
+        Ok((declared, Box::new(Listened::new(ops, Counts(Arc::clone(&self.stats))))))
     }
 
     fn identity(&self) -> &str {
@@ -37,58 +37,12 @@ impl Scheduler for Counted<'_> {
     }
 }
 
-struct CountedOps {
-    ops: Box<dyn Ops>,
-    stats: Arc<Mutex<ExtStats>>,
-}
+/// Keeps the core's counts.
+struct Counts(Arc<Mutex<ExtStats>>);
 
-impl TaskFields for CountedOps {
-    fn slice(&self, p: TaskId) -> u64 {
-        self.ops.slice(p)
-    }
-
-    fn set_slice(&mut self, p: TaskId, slice: u64) {
-        self.ops.set_slice(p, slice);
-    }
-
-    fn dsq_vtime(&self, p: TaskId) -> u64 {
-        self.ops.dsq_vtime(p)
-    }
-
-    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
-        self.ops.set_dsq_vtime(p, vtime);
-    }
-}
-
-impl Ops for CountedOps {
-    fn add_task(&mut self, info: &TaskInfo) {
-        self.ops.add_task(info);
-    }
-
-    fn remove_task(&mut self, ext: &mut Ext, p: TaskId) {
-        self.ops.remove_task(ext, p);
-    }
-
-    fn attached(&mut self, ext: &mut Ext) {
-        self.ops.attached(ext);
-    }
-
-    fn counters(&mut self) -> Vec<(String, u64)> {
-        self.ops.counters()
-    }
-
-    fn variable(&self, name: &str) -> Option<u64> {
-        self.ops.variable(name)
-    }
-
-    fn timer(&mut self, ext: &mut Ext, number: u32) {
-        self.ops.timer(ext, number);
-    }
-
-    fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
-        let result = self.ops.call(ext, call);
-        *self.stats.lock().unwrap_or_else(PoisonError::into_inner) = ext.stats;
-        result
+impl CallListener for Counts {
+    fn called(&mut self, ext: &Ext) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = ext.stats;
     }
 }
 

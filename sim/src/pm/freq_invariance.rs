@@ -1,6 +1,7 @@
 //! Frequency invariance: the scale of a CPU's frequency, and PELT's clock, which runs by it.
 
 use super::model::ScaleSource;
+use crate::ext::ExtState;
 use crate::model::Model;
 use crate::system::{BOOT_NS, System};
 use wakelab_pm::invariance::arch_set_freq_scale;
@@ -84,14 +85,7 @@ impl System<'_> {
         let of = &mut pm.cpus[cpu as usize];
         if let Ok(scale) = of.measured.tick(of.counters.values(), &ratio) {
             of.freq_scale = scale;
-            self.ext_freq_scale(cpu, scale);
-        }
-    }
-
-    /// A scheduler of sched_ext may ask for the scale (`scx_bpf_cpuperf_cur()`).
-    fn ext_freq_scale(&mut self, cpu: Cpu, scale: u64) {
-        if let Some(state) = &mut self.ext {
-            state.ext.rqs[cpu as usize].freq_capacity = scale as u32;
+            tell_ext(&mut self.ext, cpu, scale);
         }
     }
 
@@ -106,9 +100,14 @@ impl System<'_> {
         let scale = arch_set_freq_scale(policy.cur(), policy.cpuinfo().1);
         for &cpu in policy.cpus() {
             pm.cpus[cpu as usize].freq_scale = scale;
-            if let Some(state) = &mut self.ext {
-                state.ext.rqs[cpu as usize].freq_capacity = scale as u32;
-            }
+            tell_ext(&mut self.ext, cpu, scale);
         }
+    }
+}
+
+/// A scheduler of sched_ext may ask for the scale (`scx_bpf_cpuperf_cur()`).
+fn tell_ext(ext: &mut Option<Box<ExtState>>, cpu: Cpu, scale: u64) {
+    if let Some(state) = ext {
+        state.ext.rqs[cpu as usize].freq_capacity = scale as u32;
     }
 }

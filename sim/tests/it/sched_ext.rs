@@ -3,7 +3,7 @@
 
 use crate::support::{MS, back, call, ns, workload};
 use std::sync::atomic::AtomicBool;
-use wakelab_events::sim::{Event, Sink};
+use wakelab_events::sim::{Event, ScxStep, Sink};
 use wakelab_ext::ext::{Declared, Ext};
 use wakelab_ext::flags::{
     SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_ENQ_PREEMPT, SCX_KICK_IDLE, SCX_KICK_PREEMPT, SCX_OPS_ENQ_LAST,
@@ -42,6 +42,8 @@ enum Kind {
     Last,
     /// Wakees preempt the task that runs.
     Preempts,
+    /// Tasks go to the local queue of CPU 1, if they may use it.
+    Elsewhere,
     /// As `Fifo`, and asks for this performance on each CPU that begins to run a task.
     Perf(u32),
 }
@@ -62,7 +64,7 @@ impl Scheduler for Test {
         let (ops, flags) = match self.0 {
             Kind::Minimal => (vec![], 0),
             Kind::Last => (vec![Enqueue, Dispatch, Init], SCX_OPS_ENQ_LAST),
-            Kind::Preempts => (vec![Enqueue, Running, Stopping, Member::ExitTask], 0),
+            Kind::Preempts | Kind::Elsewhere => (vec![Enqueue, Running, Stopping, Member::ExitTask], 0),
             Kind::PerCpu(_) | Kind::Forgets => (vec![SelectCpu, Enqueue, Dispatch, Init], 0),
             _ => (vec![SelectCpu, Enqueue, Dispatch, Running, Stopping, Enable, Init], 0),
         };
@@ -170,6 +172,9 @@ impl Ops for State {
                 Kind::Forgets if ext.cpus_ptr(p).weight() > 1 => {
                     ext.dsq_insert(self, p, OTHER, slice, None, enq_flags);
                 }
+                Kind::Elsewhere if ext.cpus_ptr(p).test(1) => {
+                    ext.dsq_insert(self, p, SCX_DSQ_LOCAL_ON | 1, slice, None, enq_flags);
+                }
                 Kind::WrongCpu => {
                     let wrong = (0..self.nr_cpus as u32).find(|&cpu| !ext.cpus_ptr(p).test(cpu)).unwrap_or(0);
                     ext.dsq_insert(self, p, SCX_DSQ_LOCAL_ON | u64::from(wrong), slice, None, enq_flags);
@@ -233,6 +238,19 @@ fn simulate(
     load: &Workload,
     until: u64,
 ) -> (Result<Outcome, SimError>, Heard) {
+    let mut heard = Heard::default();
+    let outcome = listen(kind, machine, kernel, load, until, &mut heard);
+    (outcome, heard)
+}
+
+fn listen<S: Sink>(
+    kind: Kind,
+    machine: &str,
+    kernel: &str,
+    load: &Workload,
+    until: u64,
+    sink: &mut S,
+) -> Result<Outcome, SimError> {
     let machine = wakelab_machine::get(machine).expect("a machine");
     let kernel = Preset::get(kernel).expect("a preset");
     let scheduler = Test(kind);
@@ -249,9 +267,7 @@ fn simulate(
         pm: None,
         scheduler: Some(&scheduler),
     };
-    let mut heard = Heard::default();
-    let outcome = run(&setup, &mut heard, &AtomicBool::new(false));
-    (outcome, heard)
+    run(&setup, sink, &AtomicBool::new(false))
 }
 
 #[test]
@@ -443,4 +459,34 @@ fn a_task_that_is_preempted_as_it_exits_leaves_when_it_has_run_for_the_last_time
     let (outcome, heard) = simulate(Kind::Preempts, "test-1c", "v7.2", &fork_exit(3), 20 * MS);
     outcome.unwrap();
     assert!(heard.done.values().sum::<u32>() > 100, "{:?}", heard.done);
+}
+
+/// When tasks join a run queue, and when they are moved to another, ns.
+#[derive(Default)]
+struct Steps(Vec<(u64, u32, ScxStep)>);
+
+impl Sink for Steps {
+    const ON: bool = true;
+    const INPUTS: bool = true;
+
+    fn event(&mut self, time: u64, event: &Event) {
+        if let Event::Scx { task, step, .. } = *event {
+            self.0.push((time, task, step));
+        }
+    }
+}
+
+/// A dispatch from `ops.enqueue()` to another CPU's local queue waits until the run queue's lock can be given up, which
+/// is at that moment, too.
+#[test]
+fn the_steps_of_deferred_work_have_its_time() {
+    let mut steps = Steps::default();
+    listen(Kind::Elsewhere, "test-2c", "v7.2", &ping_pong(1), 2 * MS, &mut steps).unwrap();
+    let moved: Vec<usize> = (0..steps.0.len()).filter(|&at| steps.0[at].2 == ScxStep::Moved).collect();
+    assert!(moved.len() > 100, "{}", moved.len());
+    for at in moved {
+        let (time, task, _) = steps.0[at];
+        let before = steps.0[..at].iter().rfind(|(_, of, _)| *of == task).expect("it was woken");
+        assert_eq!((before.0, before.2), (time, ScxStep::Held), "task {task}");
+    }
 }

@@ -293,27 +293,25 @@ impl Check<'_> {
     /// Runs a workload, and again for longer if something has to be looked at more closely; with `only`, for what is of
     /// that kind.
     fn runs(&self, machine: &Machine, workload: &Workload, only: Option<Kind>) -> Result<Option<Seen>, SimError> {
-        let long = matches!(only, Some(Kind::Stall | Kind::Unfair));
-        if !long {
-            let Some((mut seen, peers)) = self.once(machine, workload, TIME_NS, TIMEOUT_MS)? else { return Ok(None) };
-            let stalls = seen.findings.iter().any(|finding| finding.kind == Kind::Stall);
-            if !stalls && unfair(&peers).is_none() {
-                seen.weights = weights(&peers);
-                return Ok(Some(seen));
-            }
-            seen.long_wait = stalls;
-            seen.findings.retain(|finding| finding.kind != Kind::Stall);
-            let Some(longer) = self.longer(machine, workload)? else { return Ok(None) };
-            for finding in longer.findings {
-                if seen.findings.iter().all(|known| known.kind != finding.kind) {
-                    seen.findings.push(finding);
-                }
-            }
-            seen.long_wait &= seen.findings.iter().all(|finding| finding.kind != Kind::Stall);
-            seen.weights = longer.weights;
+        if matches!(only, Some(Kind::Stall | Kind::Unfair)) {
+            return self.longer(machine, workload);
+        }
+        let Some((mut seen, peers)) = self.once(machine, workload, TIME_NS, TIMEOUT_MS)? else { return Ok(None) };
+        let stalls = seen.findings.iter().any(|finding| finding.kind == Kind::Stall);
+        if !stalls && unfair(&peers).is_none() {
+            seen.weights = weights(&peers);
             return Ok(Some(seen));
         }
-        self.longer(machine, workload)
+        seen.findings.retain(|finding| finding.kind != Kind::Stall);
+        let Some(longer) = self.longer(machine, workload)? else { return Ok(None) };
+        for finding in longer.findings {
+            if seen.findings.iter().all(|known| known.kind != finding.kind) {
+                seen.findings.push(finding);
+            }
+        }
+        seen.long_wait = stalls && seen.findings.iter().all(|finding| finding.kind != Kind::Stall);
+        seen.weights = longer.weights;
+        Ok(Some(seen))
     }
 
     fn longer(&self, machine: &Machine, workload: &Workload) -> Result<Option<Seen>, SimError> {

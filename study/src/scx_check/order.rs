@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use wakelab_ext::ext::{Declared, Ext};
-use wakelab_ext::ops::{Call, Host, Op, Ops, Scheduler, TaskFields, TaskInfo};
-use wakelab_sched::runqueue::TaskId;
+use wakelab_ext::listened::{CallListener, Listened};
+use wakelab_ext::ops::{Call, Host, Op, Ops, Scheduler};
 
 /// A scheduler with a shorter timeout, whose operations are looked at.
 #[derive(Debug)]
@@ -41,7 +41,8 @@ impl Scheduler for Watched<'_> {
             own => own.min(self.timeout_ms),
         };
         let order = Order { has: declared.ops, tasks: BTreeMap::new() };
-        Ok((declared, Box::new(InOrder { ops, order, wrong: Arc::clone(&self.wrong) })))
+        let in_order = InOrder { order, wrong: Arc::clone(&self.wrong) };
+        Ok((declared, Box::new(Listened::new(ops, in_order))))
     }
 
     fn identity(&self) -> &str {
@@ -147,54 +148,23 @@ impl Order {
 }
 
 struct InOrder {
-    ops: Box<dyn Ops>,
     order: Order,
     wrong: Arc<Mutex<Option<String>>>,
 }
 
-impl TaskFields for InOrder {
-    fn slice(&self, p: TaskId) -> u64 {
-        self.ops.slice(p)
-    }
-
-    fn set_slice(&mut self, p: TaskId, slice: u64) {
-        self.ops.set_slice(p, slice);
-    }
-
-    fn dsq_vtime(&self, p: TaskId) -> u64 {
-        self.ops.dsq_vtime(p)
-    }
-
-    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
-        self.ops.set_dsq_vtime(p, vtime);
-    }
-}
-
-impl Ops for InOrder {
-    fn add_task(&mut self, info: &TaskInfo) {
-        self.ops.add_task(info);
-    }
-
-    fn remove_task(&mut self, ext: &mut Ext, p: TaskId) {
-        self.ops.remove_task(ext, p);
-    }
-
-    fn timer(&mut self, ext: &mut Ext, number: u32) {
-        self.ops.timer(ext, number);
-    }
-
-    fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
+impl CallListener for InOrder {
+    fn calls(&mut self, ext: &Ext, call: Call) {
         if let Some(what) = self.order.sees(call) {
             let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
             wrong.get_or_insert_with(|| format!("{what}, at {} ns", ext.now));
         }
-        self.ops.call(ext, call)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wakelab_sched::runqueue::TaskId;
 
     const P: TaskId = TaskId(4);
     const RUNNABLE: Call = Call::Runnable { p: P, enq_flags: 0 };

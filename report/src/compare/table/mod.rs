@@ -160,9 +160,11 @@ fn scheduler(rows: &[CompareRow]) -> String {
             let place = line.join(" ");
             line.extend(OF_CORE.map(|(name, _)| of(name).map_or_else(|| NONE.to_owned(), count)));
             table.add_row(line);
-            let rest = side.scheduler.iter().skip_while(|(name, _)| !name.starts_with("SCX_EV_"));
-            let counters: Vec<String> = rest
-                .filter(|(name, _)| !name.starts_with("SCX_EV_"))
+            let of_core = |name: &str| name.starts_with("SCX_EV_") || OF_CORE.iter().any(|(core, _)| *core == name);
+            let counters: Vec<String> = side
+                .scheduler
+                .iter()
+                .filter(|(name, _)| !of_core(name))
                 .map(|(name, mean)| format!("{} {}", printable(name), count(*mean)))
                 .collect();
             if !counters.is_empty() {

@@ -1,0 +1,93 @@
+//! A scheduler whose calls somebody listens to: all that the core asks of it goes on to the scheduler itself.
+
+use crate::ext::Ext;
+use crate::ops::{Call, Ops, TaskFields, TaskInfo};
+use wakelab_sched::runqueue::TaskId;
+
+/// Listens to the operations of a scheduler.
+pub trait CallListener {
+    /// An operation is about to run.
+    fn calls(&mut self, ext: &Ext, call: Call) {
+        let _ = (ext, call);
+    }
+
+    /// It has returned.
+    fn called(&mut self, ext: &Ext) {
+        let _ = ext;
+    }
+
+    /// The run is over, and this is how the scheduler is left.
+    fn over(&mut self, ops: &dyn Ops) {
+        let _ = ops;
+    }
+}
+
+/// A scheduler and who listens to it.
+pub struct Listened<L: CallListener> {
+    ops: Box<dyn Ops>,
+    listener: L,
+}
+
+impl<L: CallListener> Listened<L> {
+    /// Lets somebody listen to a scheduler.
+    pub fn new(ops: Box<dyn Ops>, listener: L) -> Self {
+        Listened { ops, listener }
+    }
+}
+
+impl<L: CallListener> Drop for Listened<L> {
+    fn drop(&mut self) {
+        self.listener.over(&*self.ops);
+    }
+}
+
+impl<L: CallListener> TaskFields for Listened<L> {
+    fn slice(&self, p: TaskId) -> u64 {
+        self.ops.slice(p)
+    }
+
+    fn set_slice(&mut self, p: TaskId, slice: u64) {
+        self.ops.set_slice(p, slice);
+    }
+
+    fn dsq_vtime(&self, p: TaskId) -> u64 {
+        self.ops.dsq_vtime(p)
+    }
+
+    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
+        self.ops.set_dsq_vtime(p, vtime);
+    }
+}
+
+impl<L: CallListener> Ops for Listened<L> {
+    fn add_task(&mut self, info: &TaskInfo) {
+        self.ops.add_task(info);
+    }
+
+    fn remove_task(&mut self, ext: &mut Ext, p: TaskId) {
+        self.ops.remove_task(ext, p);
+    }
+
+    fn attached(&mut self, ext: &mut Ext) {
+        self.ops.attached(ext);
+    }
+
+    fn timer(&mut self, ext: &mut Ext, number: u32) {
+        self.ops.timer(ext, number);
+    }
+
+    fn counters(&mut self) -> Vec<(String, u64)> {
+        self.ops.counters()
+    }
+
+    fn variable(&self, name: &str) -> Option<u64> {
+        self.ops.variable(name)
+    }
+
+    fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
+        self.listener.calls(ext, call);
+        let result = self.ops.call(ext, call);
+        self.listener.called(ext);
+        result
+    }
+}
