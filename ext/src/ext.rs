@@ -5,7 +5,7 @@
 //! until locks can be given up is done when the caller says so ([`Ext::run_deferred`]), wherever it was asked for.
 //!
 //! There is no bypass mode, so that a scheduler that ends stays where it was. CPUs do not come and go, migration is not
-//! disabled, SCX_KICK_WAIT is an error, and times are in ns where the kernel has jiffies (`runnable_at`).
+//! disabled, and times are in ns where the kernel has jiffies (`runnable_at`).
 
 use crate::dispatch_q::{DispatchQ, Key, Mixed};
 use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
@@ -62,6 +62,8 @@ pub enum Request {
         /// To where.
         to: Cpu,
     },
+    /// A CPU may have nobody to wait for any more ([`Ext::kick_waits`]).
+    KickSynced(Cpu),
     /// `cpufreq_update_util()` of a CPU: its performance target was set.
     CpuPerf(Cpu),
     /// A timer of the scheduler is to expire.
@@ -208,6 +210,8 @@ pub struct Ext {
     pub locked_rq: Option<Cpu>,
     /// The operation that runs.
     running: Option<Call>,
+    /// CPUs that wait for others that they kicked with `SCX_KICK_WAIT`.
+    kick_waiting: Vec<Cpu>,
     /// CPUs that have deferred work (`schedule_deferred()`), in the order in which they came to it.
     deferred: Vec<Cpu>,
     /// By task: `p->comm`.
@@ -289,6 +293,7 @@ impl Ext {
             preempt_count: 0,
             locked_rq: None,
             running: None,
+            kick_waiting: Vec::new(),
             deferred: Vec::new(),
             comms: Vec::new(),
             runnable_seq: 0,
@@ -1229,6 +1234,9 @@ impl Ext {
     /// above wants to. The previous task was charged up to now, and dequeued if it sleeps. `clock_task` is the CPU's
     /// `rq_clock_task()`, ns.
     pub fn pick_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) -> Option<TaskId> {
+        if self.rules.kick_wait_after_pass {
+            self.advance_kick_sync(cpu);
+        }
         self.update_curr(ops, cpu, clock_task);
         let prev = match self.rqs[cpu as usize].curr {
             Curr::Ext(prev) => Some(prev),
@@ -1237,6 +1245,8 @@ impl Ext {
         self.rqs[cpu as usize].in_balance = true;
         let verdict = self.balance_one(ops, cpu, prev);
         let rq = &mut self.rqs[cpu as usize];
+        // dispatch_pick() queues kick_sync_wait_bal_cb().
+        rq.kick_sync_waits |= std::mem::take(&mut rq.kick_sync_pending);
         // What joined its queue during the dispatch may have to run at once.
         let linger = verdict != Verdict::None && rq.local_dsq.nr() > 1 && rq.nr_immed != 0;
         if linger {
@@ -1259,6 +1269,9 @@ impl Ext {
         let was_idle = self.rqs[cpu as usize].curr == Curr::Idle;
         if let Some(prev) = prev {
             self.put_prev_task(ops, cpu, prev, next.map_or(Curr::Idle, Curr::Ext));
+            if next.is_none() {
+                self.switch_class(ops, cpu, None);
+            }
         }
         match next {
             Some(next) => {
@@ -1291,10 +1304,7 @@ impl Ext {
         let was = self.rqs[cpu as usize].curr;
         if let Curr::Ext(prev) = was {
             self.put_prev_task(ops, cpu, prev, Curr::Above);
-            // switch_class()
-            if self.has_cpu_preempt() && !std::mem::replace(&mut self.rqs[cpu as usize].cpu_released, true) {
-                self.call(ops, Some(cpu), Call::CpuRelease { cpu, reason });
-            }
+            self.switch_class(ops, cpu, Some(reason));
         }
         if was == Curr::Idle {
             self.scx_update_idle(ops, cpu, false, true);
@@ -1304,8 +1314,22 @@ impl Ext {
         (rq.curr, rq.lately.since) = (Curr::Above, now);
     }
 
+    /// `switch_class()`: the CPU leaves the class, for the idle task, or for a class above, with the reason.
+    fn switch_class<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, reason: Option<u32>) {
+        if !self.rules.kick_wait_after_pass {
+            self.advance_kick_sync(cpu);
+        }
+        let Some(reason) = reason.filter(|_| self.has_cpu_preempt()) else { return };
+        if !std::mem::replace(&mut self.rqs[cpu as usize].cpu_released, true) {
+            self.call(ops, Some(cpu), Call::CpuRelease { cpu, reason });
+        }
+    }
+
     /// `put_prev_task_scx()`.
     fn put_prev_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, next: Curr) {
+        if self.rules.kick_wait_after_pass {
+            self.advance_kick_sync(cpu);
+        }
         if !self.task(p).queued {
             return;
         }
@@ -1375,8 +1399,8 @@ impl Ext {
         }
     }
 
-    /// `run_deferred()`: what CPUs can do when they may give up their locks; and the kicks of this one
-    /// (`kick_cpus_irq_workfn()`). The kernel runs it at the end of the wake-up or of the pick, or by an irq_work.
+    /// `run_deferred()`: what CPUs can do when they may give up their locks; and the kicks of this one. The kernel runs
+    /// it at the end of the wake-up or of the pick, or by an irq_work.
     pub fn run_deferred<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
         while !self.deferred.is_empty() && self.exit.is_none() {
             let rq = self.deferred.remove(0);
@@ -1386,20 +1410,97 @@ impl Ext {
                 self.reenq_user(ops, dsq_id);
             }
         }
-        let kicks = std::mem::take(&mut self.rqs[cpu as usize].kicks);
+        self.kick_cpus(ops, cpu);
+    }
+
+    /// `kick_cpus_irq_workfn()`.
+    fn kick_cpus<O: Ops + ?Sized>(&mut self, ops: &mut O, this_cpu: Cpu) {
+        let kicks = std::mem::take(&mut self.rqs[this_cpu as usize].kicks);
+        let waits = std::mem::take(&mut self.rqs[this_cpu as usize].cpus_to_wait);
+        let mut should_wait = false;
         for &(cpu, kick) in kicks.iter().filter(|(_, kick)| *kick != Kick::IfIdle) {
-            match self.rqs[cpu as usize].curr {
-                Curr::Above => continue,
-                Curr::Ext(curr) if kick == Kick::Preempt => ops.set_slice(curr, 0),
-                Curr::Ext(_) | Curr::Idle => {}
-            }
-            self.resched_curr(cpu);
+            should_wait |= self.kick_one_cpu(ops, this_cpu, cpu, kick, waits.contains(&cpu));
         }
         for (cpu, _) in kicks.into_iter().filter(|(_, kick)| *kick == Kick::IfIdle) {
             if self.rqs[cpu as usize].curr == Curr::Idle {
                 self.resched_curr(cpu);
             }
         }
+        if !should_wait {
+        } else if self.rules.kick_wait_after_pass {
+            self.rqs[this_cpu as usize].kick_sync_pending = true;
+            self.resched_curr(this_cpu);
+        } else {
+            self.rqs[this_cpu as usize].kick_sync_waits = true;
+        }
+    }
+
+    /// `kick_one_cpu()`. Returns whether the CPU that kicks is to wait for it.
+    fn kick_one_cpu<O: Ops + ?Sized>(&mut self, ops: &mut O, this_cpu: Cpu, cpu: Cpu, kick: Kick, wait: bool) -> bool {
+        let after_pass = self.rules.kick_wait_after_pass;
+        let curr = self.rqs[cpu as usize].curr;
+        // 7.2 has no control over a CPU that runs a task of a class above, and leaves it alone.
+        if after_pass && curr == Curr::Above {
+            return false;
+        }
+        let mut should_wait = !after_pass;
+        if let Curr::Ext(curr) = curr {
+            should_wait = true;
+            if kick == Kick::Preempt {
+                ops.set_slice(curr, 0);
+            }
+        }
+        if wait && should_wait {
+            let seq = self.rqs[cpu as usize].kick_sync;
+            let syncs = &mut self.rqs[this_cpu as usize].cpus_to_sync;
+            syncs.retain(|&(other, _)| other != cpu);
+            syncs.push((cpu, seq));
+            self.advance_while_waiting(cpu);
+        }
+        self.resched_curr(cpu);
+        wait && should_wait
+    }
+
+    /// Advances a CPU's `kick_sync` (`smp_store_release()`), which may end the waits of others.
+    fn advance_kick_sync(&mut self, cpu: Cpu) {
+        self.rqs[cpu as usize].kick_sync += 1;
+        let of = |&waits: &Cpu| self.rqs[waits as usize].cpus_to_sync.iter().any(|&(other, _)| other == cpu);
+        let waiting = self.kick_waiting.iter().copied().filter(of);
+        self.requests.extend(waiting.map(Request::KickSynced));
+    }
+
+    /// `kick_sync_wait_bal_cb()`, up to 6.12 the end of `kick_cpus_irq_workfn()`: whether the CPU, which has come to the
+    /// place where it waits for those that it kicked with `SCX_KICK_WAIT`, has to wait (on). A later
+    /// [`Request::KickSynced`] says when to ask again.
+    pub fn kick_waits(&mut self, cpu: Cpu) -> bool {
+        if !self.rqs[cpu as usize].kick_sync_waits {
+            return false;
+        }
+        let mut syncs = std::mem::take(&mut self.rqs[cpu as usize].cpus_to_sync);
+        syncs.retain(|&(other, seq)| other != cpu && self.rqs[other as usize].kick_sync == seq);
+        let waits = !syncs.is_empty();
+        let rq = &mut self.rqs[cpu as usize];
+        (rq.cpus_to_sync, rq.kick_sync_waits) = (syncs, waits);
+        let waited = self.kick_waiting.contains(&cpu);
+        if !waits {
+            self.kick_waiting.retain(|&other| other != cpu);
+        } else if !waited {
+            self.kick_waiting.push(cpu);
+            self.advance_while_waiting(cpu);
+        }
+        waits
+    }
+
+    /// A CPU that waits keeps advancing its own `kick_sync`, so that CPUs cannot wait for each other in a circle.
+    fn advance_while_waiting(&mut self, cpu: Cpu) {
+        if self.rules.kick_wait_after_pass && self.kick_waiting.contains(&cpu) {
+            self.advance_kick_sync(cpu);
+        }
+    }
+
+    /// Whether a CPU waits with interrupts disabled (up to 6.12).
+    pub fn kick_waits_in_irq(&self, cpu: Cpu) -> bool {
+        !self.rules.kick_wait_after_pass && self.rqs[cpu as usize].kick_sync_waits
     }
 
     /// `process_ddsp_deferred_locals()`.
@@ -1788,9 +1889,6 @@ impl Ext {
         if flags & SCX_KICK_IDLE != 0 && flags & (SCX_KICK_PREEMPT | SCX_KICK_WAIT) != 0 {
             return self.error("PREEMPT/WAIT cannot be used with SCX_KICK_IDLE");
         }
-        if flags & SCX_KICK_WAIT != 0 {
-            return self.error("SCX_KICK_WAIT is not modelled");
-        }
         let kick = if flags & SCX_KICK_IDLE != 0 {
             let rq = &self.rqs[cpu as usize];
             // Where the CPU's lock is held, nobody can look, and the kick is left to run_deferred().
@@ -1811,6 +1909,12 @@ impl Ext {
             // The masks of what each is to do add up.
             Ok(at) if kick == Kick::Preempt || kicks[at].1 == Kick::IfIdle => kicks[at].1 = kick,
             Ok(_) => {}
+        }
+        let waits = &mut self.rqs[self.this_cpu as usize].cpus_to_wait;
+        if flags & SCX_KICK_WAIT != 0
+            && let Err(at) = waits.binary_search(&cpu)
+        {
+            waits.insert(at, cpu);
         }
     }
 

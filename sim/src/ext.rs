@@ -34,6 +34,17 @@ use wakelab_workload::{Call, Op, Workload};
 /// ENQUEUE_NOCLOCK, of which schedulers see nothing by name.
 const ENQUEUE_NOCLOCK: u64 = 8;
 
+/// How a CPU waits for CPUs that it kicked with `SCX_KICK_WAIT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KickWait {
+    /// It does not.
+    No,
+    /// In the kick's interrupt: nothing else happens on it meanwhile.
+    InIrq,
+    /// Once it has scheduled, with interrupts enabled.
+    AfterPass,
+}
+
 /// The scheduler of a run.
 pub struct ExtState {
     /// The core.
@@ -215,6 +226,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                         self.sys.cpufreq_update_util(cpu, false);
                     }
                 }
+                // The CPU that advances may be in the middle of its pick.
+                Request::KickSynced(cpu) => self.at(self.sys.now, TimedEvent::ExtKickSynced(cpu)),
                 Request::ReschedNext(cpu) => self.sys.cpus[cpu as usize].need_resched = true,
                 Request::Resched(cpu) => {
                     if self.sys.note_resched(cpu, Resched::Now).is_now() {
@@ -225,6 +238,32 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
         }
         result
+    }
+
+    /// Whether and where a CPU that has finished something waits for CPUs that it kicked.
+    #[inline]
+    pub fn ext_kick_wait(&mut self, cpu: Cpu) -> KickWait {
+        match &self.sys.ext {
+            Some(state) if state.ext.rqs[cpu as usize].kick_sync_waits => self.ext_kick_waits(cpu),
+            _ => KickWait::No,
+        }
+    }
+
+    fn ext_kick_waits(&mut self, cpu: Cpu) -> KickWait {
+        self.sys.this_cpu = cpu;
+        self.with_ext(|ext, _| match ext.kick_waits(cpu) {
+            false => KickWait::No,
+            true if ext.kick_waits_in_irq(cpu) => KickWait::InIrq,
+            true => KickWait::AfterPass,
+        })
+    }
+
+    /// A CPU that waits for others may have nobody to wait for any more.
+    pub fn ext_kick_synced(&mut self, cpu: Cpu) {
+        if self.sys.cpus[cpu as usize].doing == Doing::ExtKickWait {
+            self.account(cpu);
+            self.proceed(cpu);
+        }
     }
 
     /// `preempt_count()` of a CPU that wakes a task.
