@@ -174,6 +174,11 @@ const KF_ENQUEUE: u32 = 1 << 2;
 const KF_SELECT_CPU: u32 = 1 << 3;
 const KF_REST: u32 = 1 << 4;
 
+/// Flags of the core's own (`kernel/sched/sched.h`), which schedulers see without a name.
+const DEQUEUE_SAVE: u64 = 2;
+const DEQUEUE_MOVE: u64 = 4;
+const DEQUEUE_NOCLOCK: u64 = 8;
+
 const EINVAL: i64 = -22;
 
 /// sched_ext of all CPUs, under one scheduler.
@@ -552,9 +557,75 @@ impl Ext {
         }
     }
 
-    /// The task exits: the next enqueue may pass it by (`SCX_OPS_ENQ_EXITING`).
-    pub fn exiting(&mut self, p: TaskId) {
+    /// The running task exits: the next enqueue may pass it by (`SCX_OPS_ENQ_EXITING`). It leaves its autogroup, for
+    /// which it is taken off its run queue and put back (`sched_autogroup_exit_task()`). `clock_task` is the CPU's
+    /// `rq_clock_task()`, ns.
+    pub fn exiting<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, clock_task: u64) {
         self.task_mut(p).exiting = true;
+        self.sched_change(ops, cpu, p, DEQUEUE_SAVE | DEQUEUE_MOVE, clock_task, |_, _| {});
+        // sched_move_task()
+        if self.rqs[cpu as usize].curr == Curr::Ext(p) {
+            self.resched_curr(cpu);
+        }
+    }
+
+    /// `sched_change_begin()` and `sched_change_end()`, up to 6.12 in each caller: a task of this CPU is taken off its
+    /// run queue for a change, and put back. One that runs goes on at once.
+    fn sched_change<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        flags: u64,
+        clock_task: u64,
+        change: impl FnOnce(&mut Self, &mut O),
+    ) {
+        let flags = flags | DEQUEUE_NOCLOCK;
+        let (queued, running) = (self.task(p).queued, self.rqs[cpu as usize].curr == Curr::Ext(p));
+        self.update_curr(ops, cpu, clock_task);
+        if queued {
+            self.dequeue_task(ops, cpu, p, flags);
+        }
+        if running && self.rules.kick_wait_after_pass {
+            // put_prev_task_scx()
+            self.advance_kick_sync(cpu);
+        }
+        change(self, ops);
+        // ENQUEUE_RESTORE has the value of DEQUEUE_SAVE, and so on.
+        if !running {
+            if queued {
+                self.enqueue(ops, cpu, p, flags, None, false);
+            }
+            return;
+        }
+        // What runs starts again from the local queue. That is no wait, and does not count as a way to a queue.
+        let (log, local, since) = (self.log.take(), self.stats.local, self.rqs[cpu as usize].lately.since);
+        if queued {
+            self.enqueue(ops, cpu, p, flags, Some(cpu), false);
+        }
+        self.set_next_task(ops, cpu, p, clock_task);
+        (self.log, self.stats.local, self.rqs[cpu as usize].lately.since) = (log, local, since);
+    }
+
+    /// `sched_setaffinity()` of a task of this CPU, which stays there for the time being (`do_set_cpus_allowed()`).
+    /// `clock_task` is the CPU's `rq_clock_task()`, ns.
+    pub fn setaffinity<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, mask: u32, clock_task: u64) {
+        self.sched_change(ops, cpu, p, DEQUEUE_SAVE, clock_task, |ext, ops| ext.set_cpus_allowed(ops, p, mask));
+    }
+
+    /// `move_queued_task()`: the stopper moves a task that waits to another CPU's run queue.
+    pub fn move_queued_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, to: Cpu) {
+        let from = self.task(p).cpu;
+        // deactivate_task(): dequeue_task_scx() of a task that migrates.
+        let change = if self.rules.dequeue_on_custody { SCX_DEQ_SCHED_CHANGE } else { 0 };
+        self.ops_dequeue(ops, from, p, DEQUEUE_NOCLOCK | change);
+        self.task_mut(p).queued = false;
+        self.rqs[from as usize].nr_running -= 1;
+        self.dispatch_dequeue(p);
+        self.clear_direct_dispatch(p);
+        self.task_mut(p).cpu = to;
+        self.note(p, What::Moved { from, to });
+        self.enqueue(ops, to, p, u64::from(self.rules.enq_migrated), None, true);
     }
 
     /// The last of a task (`sched_ext_dead()`, `scx_disable_and_exit_task()`).
@@ -746,7 +817,7 @@ impl Ext {
     pub fn enqueue_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64) {
         self.task_mut(p).cpu = cpu;
         self.note(p, What::Joins { cpu });
-        self.enqueue(ops, cpu, p, enq_flags, None);
+        self.enqueue(ops, cpu, p, enq_flags, None, false);
         // wakeup_preempt() follows, which asks an idle CPU to reschedule.
         self.rqs[cpu as usize].next_ext = true;
         if enq_flags & u64::from(self.rules.enq_cpu_selected) != 0 && cpu != self.task(p).selected_cpu {
@@ -754,14 +825,23 @@ impl Ext {
         }
     }
 
-    fn enqueue<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64, sticky: Option<Cpu>) {
+    /// `migrating`: it comes from another CPU's run queue (`task_on_rq_migrating()`).
+    fn enqueue<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        enq_flags: u64,
+        sticky: Option<Cpu>,
+        migrating: bool,
+    ) {
         if self.task(p).queued {
             return;
         }
         self.set_runnable(p);
         self.task_mut(p).queued = true;
         self.rqs[cpu as usize].nr_running += 1;
-        if sticky.is_none() {
+        if !migrating {
             self.call(ops, Some(cpu), Call::Runnable { p, enq_flags });
         }
         self.do_enqueue_task(ops, cpu, p, enq_flags, sticky);
@@ -1085,7 +1165,7 @@ impl Ext {
         self.stats.remote += 1;
         self.spent += self.costs.remote;
         let enq_flags = if self.rules.enq_flags_truncated { enq_flags & 0xffff_ffff } else { enq_flags };
-        self.enqueue(ops, to, p, enq_flags, Some(to));
+        self.enqueue(ops, to, p, enq_flags, Some(to), true);
     }
 
     /// `consume_dispatch_q()`: moves the first task of a queue that may run here to this CPU's local queue.

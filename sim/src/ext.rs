@@ -19,7 +19,8 @@ use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
 use wakelab_ext::entity::{Clocks, Dsq};
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
 use wakelab_ext::flags::{
-    HARDIRQ_OFFSET, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
+    HARDIRQ_OFFSET, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU,
+    SOFTIRQ_OFFSET,
 };
 use wakelab_ext::idle::IdleTopology;
 use wakelab_ext::ops::{self as scx, Host, Ops, ProgramCosts, Scheduler, TaskInfo};
@@ -29,7 +30,7 @@ use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
-use wakelab_workload::{Call, Op, Workload};
+use wakelab_workload::Workload;
 
 /// ENQUEUE_NOCLOCK, of which schedulers see nothing by name.
 const ENQUEUE_NOCLOCK: u64 = 8;
@@ -138,10 +139,6 @@ fn scx_event(task: TaskId, step: Step) -> Event {
 
 /// What of a run is not modelled beside a scheduler of sched_ext.
 fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> {
-    let calls = |of: fn(&Call) -> bool| {
-        let ops = workload.programs.iter().flat_map(|program| &program.ops);
-        ops.into_iter().any(|op| matches!(op, Op::Call(call) if of(call)))
-    };
     if model.above_fair {
         return Some("a realtime or deadline task");
     }
@@ -150,9 +147,6 @@ fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> 
     }
     if model.uclamp.is_some() {
         return Some("a utilisation clamp");
-    }
-    if calls(|call| matches!(call, Call::Affinity { .. })) {
-        return Some("a task that changes its affinity");
     }
     None
 }
@@ -512,11 +506,46 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.with_ext(|ext, ops| ext.exit_task(ops, id));
     }
 
-    /// The task begins to exit (PF_EXITING).
-    pub fn ext_exiting(&mut self, id: TaskId) {
-        if let Some(state) = &mut self.sys.ext {
-            state.ext.exiting(id);
+    /// The running task begins to exit (PF_EXITING, `sched_autogroup_exit_task()`).
+    pub fn ext_exiting(&mut self, cpu: Cpu, id: TaskId) {
+        if self.sys.scx_enabled() {
+            let clock = self.ext_update_rq_clock(cpu);
+            self.with_ext(|ext, ops| ext.exiting(ops, cpu, id, clock));
         }
+    }
+
+    /// `do_set_cpus_allowed()` of the running task.
+    pub fn ext_set_affinity(&mut self, cpu: Cpu, id: TaskId, mask: u32) {
+        let clock = self.ext_update_rq_clock(cpu);
+        self.with_ext(|ext, ops| ext.setaffinity(ops, cpu, id, mask, clock));
+        let spent = self.ext_spent();
+        self.sys.cpus[cpu as usize].debt += spent;
+    }
+
+    /// `migration_cpu_stop()`: the stopper, a task of a class above, preempts the running task and moves it to another
+    /// CPU, which costs two context switches.
+    pub fn ext_stop_and_push(&mut self, cpu: Cpu, target: Cpu, id: TaskId) {
+        let clock = self.ext_update_rq_clock(cpu);
+        self.with_ext_in(Some(cpu), |ext, ops| {
+            ext.update_curr(ops, cpu, clock);
+            ext.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_STOP);
+            ext.move_queued_task(ops, id, target);
+        });
+        let task = &mut self.sys.tasks[id.0 as usize];
+        (task.on_cpu, task.cpu) = (false, target);
+        self.emit(|_| Event::Migrate { task: id.0, from: cpu, to: target });
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.curr = None;
+        c.nr_running -= 1;
+        c.debt += 2 * self.sys.model.costs.context_switch;
+        self.sys.cpus[target as usize].nr_running += 1;
+        self.update_idle(cpu);
+        self.update_idle(target);
+        let next = self.ext_pick(cpu);
+        if self.sys.cpus[target as usize].curr_idle {
+            self.kick(target);
+        }
+        self.picked(cpu, next);
     }
 
     /// A timer of the scheduler expires on its CPU.

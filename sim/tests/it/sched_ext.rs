@@ -508,10 +508,35 @@ fn the_same_run_is_the_same_each_time() {
 
 #[test]
 fn what_is_not_modelled_is_refused_by_name() {
-    let program = vec![call(Syscall::Affinity { cpus: None }), Op::Run(ns(MS)), back(0, 0)];
+    let program = vec![call(Syscall::Uclamp { min: Some(1), max: None }), Op::Run(ns(MS)), back(0, 0)];
     let load = workload(vec![program], &[], None);
     let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, MS).0.unwrap_err().to_string();
-    assert!(error.contains("a task that changes its affinity under a scheduler of sched_ext"), "{error}");
+    assert!(error.contains("a utilisation clamp under a scheduler of sched_ext"), "{error}");
+}
+
+#[test]
+fn a_task_that_changes_its_affinity_goes_where_it_may_run() {
+    // Each goes to CPU 2, then to CPU 5 and back, under schedulers that take wakees at once, or by a shared queue, and
+    // beside tasks that compute.
+    for (kind, beside) in [(Kind::Simple, 0), (Kind::Simple, 12), (Kind::Minimal, 12), (Kind::Kicks(0), 0)] {
+        let to = |set| call(Syscall::Affinity { cpus: Some(set) });
+        let moves = vec![to(0), Op::Run(ns(MS)), Op::Done, to(1), Op::Run(ns(MS)), Op::Done, back(0, 0)];
+        let spins = vec![Op::Run(ns(MS)), Op::Done, back(0, 0)];
+        let programs = [moves].into_iter().chain(vec![spins; beside]).collect();
+        let mut load = workload(programs, &[], None);
+        load.cpu_sets = vec![vec![2], vec![5]];
+        for kernel in ["v6.12", "v7.2"] {
+            let (outcome, heard) = simulate(kind, MACHINE, kernel, &load, 200 * MS);
+            outcome.unwrap_or_else(|error| panic!("{kind:?} {kernel}: {error}"));
+            let (&first, &done) = heard.done.first_key_value().expect("a task made progress");
+            let at_least = if beside == 0 { 80 } else { 4 };
+            assert!(done >= at_least, "{kind:?} {kernel}: {done}");
+            // From its first change on.
+            let cpus: Vec<u32> = heard.ran.iter().filter(|ran| ran.2 == Some(first)).map(|ran| ran.1).skip(1).collect();
+            assert!(cpus.iter().all(|cpu| [2, 5].contains(cpu)), "{kind:?} {kernel}: {cpus:?}");
+            assert!(cpus.contains(&2) && cpus.contains(&5), "{kind:?} {kernel}: {cpus:?}");
+        }
+    }
 }
 
 #[test]
