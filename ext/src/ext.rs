@@ -7,6 +7,7 @@
 //! There is no bypass mode, so that a scheduler that ends stays where it was. CPUs do not come and go, migration is not
 //! disabled, and times are in ns where the kernel has jiffies (`runnable_at`).
 
+use crate::cid::Cids;
 use crate::dispatch_q::{DispatchQ, Key, Mixed};
 use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
 use crate::flags::*;
@@ -25,6 +26,8 @@ pub struct Declared {
     pub name: String,
     /// The operations it has.
     pub ops: OpSet,
+    /// It is a `struct sched_ext_ops_cid`, which names CPUs by their cids ([`Cids`]), 7.2.
+    pub cid_form: bool,
     /// `ops.flags`.
     pub flags: u64,
     /// `ops.dispatch_max_batch`; 0 for [`SCX_DSP_DFL_MAX_BATCH`].
@@ -188,6 +191,8 @@ pub struct Ext {
     declared: Declared,
     costs: ExtCosts,
     masks: Vec<CpuMask>,
+    /// The numbers of CPUs by the machine's topology.
+    pub cids: Cids,
     /// Idle CPUs.
     pub idle: Idle,
     /// By CPU.
@@ -279,11 +284,13 @@ impl Ext {
         }
         let nr_cpus = topology.nr_cpus() as usize;
         let nr_nodes = topology.nr_nodes() as usize;
+        let cids = Cids::new(&topology);
         let idle = Idle::new(topology, rules.select_cpu, declared.flags, has(Op::UpdateIdle));
         Ok(Ext {
             rules,
             costs,
             masks,
+            cids,
             idle,
             rqs: vec![ScxRq::default(); nr_cpus],
             tasks: Vec::new(),
@@ -501,6 +508,11 @@ impl Ext {
         }
     }
 
+    /// Whether `ops.init()` is running.
+    pub fn in_init(&self) -> bool {
+        self.running == Some(Call::Init)
+    }
+
     /// Asks for a timer on this CPU ([`Request::Timer`]).
     pub fn start_timer(&mut self, at: u64, number: u32) {
         self.requests.push(Request::Timer { at, number, cpu: self.this_cpu });
@@ -674,6 +686,7 @@ impl Ext {
             self.direct = Some(Direct::May(p));
             let cpu = self.call(ops, None, Call::SelectCpu { p, prev_cpu, wake_flags });
             self.direct = None;
+            let cpu = self.cpu_ret(cpu);
             match Cpu::try_from(cpu) {
                 Ok(cpu) if (cpu as usize) < self.rqs.len() => cpu,
                 _ => {
@@ -768,6 +781,27 @@ impl Ext {
             return if may && self.idle.test_and_clear(prev_cpu) { Ok(prev_cpu) } else { Err(IdleError::Busy) };
         }
         self.select_cpu_dfl(p, prev_cpu, wake_flags, within, flags).ok_or(IdleError::Busy)
+    }
+
+    /// `scx_cpu_arg()`: a CPU as an operation gets it.
+    pub fn cpu_arg(&self, cpu: Cpu) -> u32 {
+        if self.declared.cid_form { self.cids.cid_of(cpu) } else { cpu }
+    }
+
+    /// `scx_cpu_ret()`: the CPU that a scheduler means; negative for none, of which an invalid cid ends it.
+    fn cpu_ret(&mut self, cpu_or_cid: i64) -> i64 {
+        if cpu_or_cid < 0 || !self.declared.cid_form {
+            return cpu_or_cid;
+        }
+        match self.cids.cpu_of(cpu_or_cid as i32) {
+            Ok(cpu) => i64::from(cpu),
+            Err(error) => {
+                if let IdleError::Scx(message) = error {
+                    self.error(message);
+                }
+                EINVAL
+            }
+        }
     }
 
     /// `scx_cpu_valid()`.
@@ -934,11 +968,11 @@ impl Ext {
             return Dsq::Local(cpu);
         }
         if dsq_id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
-            let on = dsq_id & SCX_DSQ_LOCAL_CPU_MASK;
-            if on < self.rqs.len() as u64 {
-                return Dsq::Local(on as Cpu);
+            let on = self.cpu_ret(i64::from((dsq_id & SCX_DSQ_LOCAL_CPU_MASK) as i32));
+            match self.check_cpu(on as i32) {
+                Ok(cpu) => return Dsq::Local(cpu),
+                Err(_) => self.error(format!("invalid CPU {on} in SCX_DSQ_LOCAL_ON dispatch verdict")),
             }
-            self.error(format!("invalid CPU {} in SCX_DSQ_LOCAL_ON dispatch verdict", on as i32));
         } else if dsq_id != SCX_DSQ_GLOBAL {
             if self.user.contains_key(&dsq_id) {
                 return Dsq::User(dsq_id);
@@ -1724,7 +1758,8 @@ impl Ext {
             return i64::from(self.rqs[cpu as usize].local_dsq.nr());
         }
         if id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
-            return match self.check_cpu((id & SCX_DSQ_LOCAL_CPU_MASK) as i32) {
+            let on = self.cpu_ret(i64::from((id & SCX_DSQ_LOCAL_CPU_MASK) as i32));
+            return match self.check_cpu(on as i32) {
                 Ok(cpu) => i64::from(self.rqs[cpu as usize].local_dsq.nr()),
                 Err(error) => {
                     if let IdleError::Scx(message) = error {
@@ -1945,7 +1980,7 @@ impl Ext {
             return self.schedule_reenq_local(rq, SCX_REENQ_ANY);
         }
         if dsq_id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
-            let on = (dsq_id & SCX_DSQ_LOCAL_CPU_MASK) as i32;
+            let on = self.cpu_ret(i64::from((dsq_id & SCX_DSQ_LOCAL_CPU_MASK) as i32)) as i32;
             return match self.check_cpu(on) {
                 Ok(cpu) => self.schedule_reenq_local(cpu, SCX_REENQ_ANY),
                 Err(_) => self.error(format!("invalid CPU {on} in SCX_DSQ_LOCAL_ON dispatch verdict")),

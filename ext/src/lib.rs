@@ -19,6 +19,7 @@
 //! says when something happens, and applies what is asked of it ([`Request`](ext::Request)). Operations run at one
 //! moment; the time that they take is counted ([`Ext::take_spent`](ext::Ext::take_spent)).
 
+pub mod cid;
 pub mod dispatch_q;
 pub mod entity;
 pub mod ext;

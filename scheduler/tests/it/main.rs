@@ -1,6 +1,7 @@
 //! Schedulers in BPF in simulated time.
 
 mod misbehaves;
+mod qmap;
 mod selftests;
 mod simple;
 mod stalls;

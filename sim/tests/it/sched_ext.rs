@@ -76,6 +76,7 @@ impl Scheduler for Test {
         let declared = Declared {
             name: "test".to_owned(),
             ops: ops.into_iter().collect(),
+            cid_form: false,
             flags,
             dispatch_max_batch: 0,
             timeout_ms: 2000,
