@@ -92,8 +92,8 @@ impl FairServer {
             return ServerStep::default();
         }
         self.active = true;
-        // update_dl_entity()
-        if self.deadline < now || self.overflows(now, params) {
+        // update_dl_entity(). The deadline that a kernel sets at boot has passed, also when a run begins at 0.
+        if self.deadline == 0 || self.deadline < now || self.overflows(now, params) {
             if self.running && self.deadline >= now {
                 // update_dl_revised_wakeup()
                 let laxity = u128::from(self.deadline - now);
