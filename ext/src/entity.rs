@@ -41,6 +41,8 @@ pub struct Entity {
     pub exiting: bool,
     /// It has been initialized, and not left.
     pub ready: bool,
+    /// `SCX_TASK_ENABLED`: it is, or was until it exited, one of the class.
+    pub enabled: bool,
     /// `SCX_TASK_QUEUED`.
     pub queued: bool,
     /// `SCX_TASK_IN_CUSTODY`.
@@ -86,6 +88,7 @@ impl Default for Entity {
             mask: 0,
             exiting: false,
             ready: false,
+            enabled: false,
             queued: false,
             in_custody: false,
             dsq: None,
@@ -142,6 +145,8 @@ pub struct ScxRq {
     pub nr_running: u32,
     /// `rq->curr`.
     pub curr: Curr,
+    /// Which task of a class above runs, if one does.
+    pub above: Option<TaskId>,
     /// The run queue's clocks, when it was last locked and they were brought up to date.
     pub clocks: Clocks,
     /// `SCX_RQ_IN_BALANCE`.
@@ -184,6 +189,7 @@ impl Default for ScxRq {
             local_dsq: DispatchQ::default(),
             nr_running: 0,
             curr: Curr::Idle,
+            above: None,
             clocks: Clocks::default(),
             in_balance: false,
             next_ext: false,

@@ -280,7 +280,9 @@ impl Ext {
             return Err("SCX_OPS_BUILTIN_IDLE_PER_NODE requires CPU idle selection enabled".to_owned());
         }
         if declared.flags & SCX_OPS_SWITCH_PARTIAL != 0 {
-            return Err("SCX_OPS_SWITCH_PARTIAL is not modelled: all tasks are the scheduler's".to_owned());
+            return Err("SCX_OPS_SWITCH_PARTIAL is not modelled: all tasks but realtime ones are the scheduler's; \
+                        expected a scheduler without the flag"
+                .to_owned());
         }
         let nr_cpus = topology.nr_cpus() as usize;
         let nr_nodes = topology.nr_nodes() as usize;
@@ -561,6 +563,7 @@ impl Ext {
         if switched {
             ops.set_slice(p, u64::from(self.rules.enable_slice));
         }
+        self.task_mut(p).enabled = true;
         let (cpu, weight) = (self.task(p).cpu, self.task(p).weight);
         self.call(ops, Some(cpu), Call::Enable { p });
         self.call(ops, Some(cpu), Call::SetWeight { p, weight });
@@ -644,11 +647,13 @@ impl Ext {
     pub fn exit_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId) {
         if std::mem::take(&mut self.task_mut(p).ready) {
             let cpu = self.task(p).cpu;
-            self.clear_direct_dispatch(p);
-            self.call(ops, Some(cpu), Call::Disable { p });
-            if self.rules.disable_clears {
-                ops.set_dsq_vtime(p, 0);
-                ops.set_slice(p, 0);
+            if std::mem::take(&mut self.task_mut(p).enabled) {
+                self.clear_direct_dispatch(p);
+                self.call(ops, Some(cpu), Call::Disable { p });
+                if self.rules.disable_clears {
+                    ops.set_dsq_vtime(p, 0);
+                    ops.set_slice(p, 0);
+                }
             }
             self.call(ops, Some(cpu), Call::ExitTask { p });
             ops.remove_task(self, p);
@@ -673,7 +678,8 @@ impl Ext {
         self.call(ops, Some(cpu), Call::SetCpumask { p });
     }
 
-    /// `set_task_cpu()` of a task that is on no run queue: a wake-up has chosen another CPU.
+    /// `set_task_cpu()` of a task that is on none of the class's run queues: a wake-up has chosen another CPU, or it is of
+    /// a class above.
     pub fn set_task_cpu(&mut self, p: TaskId, cpu: Cpu) {
         self.task_mut(p).cpu = cpu;
     }
@@ -1348,6 +1354,18 @@ impl Ext {
     /// above wants to. The previous task was charged up to now, and dequeued if it sleeps. `clock_task` is the CPU's
     /// `rq_clock_task()`, ns.
     pub fn pick_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) -> Option<TaskId> {
+        self.pick_task_or(ops, cpu, clock_task, true)
+    }
+
+    /// The same. Without a task, the CPU `idles`, or picks one of a class above: this is for the class's server then
+    /// (`ext_server_pick_task()`).
+    pub fn pick_task_or<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        clock_task: u64,
+        idles: bool,
+    ) -> Option<TaskId> {
         if self.rules.kick_wait_after_pass {
             self.advance_kick_sync(cpu);
         }
@@ -1379,6 +1397,9 @@ impl Ext {
         if next.is_some() && next == prev {
             self.rqs[cpu as usize].next_ext = true;
             return next;
+        }
+        if next.is_none() && !idles {
+            return None;
         }
         let was_idle = self.rqs[cpu as usize].curr == Curr::Idle;
         if let Some(prev) = prev {

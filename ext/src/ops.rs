@@ -184,6 +184,15 @@ pub fn task_of_pid(pid: u32) -> Option<TaskId> {
     pid.checked_sub(1).map(TaskId)
 }
 
+/// The realtime policy of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RealtimeInfo {
+    /// `p->policy`: 1 is SCHED_FIFO, 2 is SCHED_RR.
+    pub policy: u32,
+    /// `p->prio`, 0 to 98.
+    pub prio: u32,
+}
+
 /// What a scheduler can know of a task from its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskInfo {
@@ -201,6 +210,8 @@ pub struct TaskInfo {
     pub static_prio: u32,
     /// SCHED_IDLE.
     pub idle_policy: bool,
+    /// Its realtime policy, if it has one.
+    pub realtime: Option<RealtimeInfo>,
     /// Its affinity.
     pub cpus_ptr: wakelab_sched::CpuMask,
 }

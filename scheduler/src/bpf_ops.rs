@@ -289,8 +289,9 @@ impl Ops for Running<'_> {
             Call::UpdateIdle { cpu, idle } => [u64::from(ext.cpu_arg(cpu)), u64::from(idle), 0],
             Call::CpuAcquire { cpu } => [u64::from(cpu), 0, 0],
             Call::CpuRelease { cpu, reason } => {
-                let args = objects.args(memory, "scx_cpu_release_args", &[("reason", u64::from(reason))]);
-                [u64::from(cpu), args, 0]
+                let next = ext.rqs[cpu as usize].above.map_or(0, task);
+                let values = [("reason", u64::from(reason)), ("task", next)];
+                [u64::from(cpu), objects.args(memory, "scx_cpu_release_args", &values), 0]
             }
             Call::InitTask { p, fork } => {
                 let addr = task(p);

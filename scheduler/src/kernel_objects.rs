@@ -21,6 +21,8 @@ const PF_IDLE: u32 = 2;
 const SCX_TASK_QUEUED: u32 = 1;
 /// `SCX_TASK_ENABLED` (3) at `SCX_TASK_STATE_SHIFT` (8).
 const SCX_TASK_ENABLED: u32 = 3 << 8;
+/// `SCX_TASK_READY` (2): it is of another class.
+const SCX_TASK_READY: u32 = 2 << 8;
 /// What clocks show when a run begins, ns: programs take 0 for a time that was never set.
 pub const UPTIME_NS: u64 = 1 << 32;
 /// The cgroup id of the root (`cgrp->kn->id`).
@@ -376,7 +378,7 @@ impl KernelObjects {
             ("prio", prio),
             ("normal_prio", prio),
             ("static_prio", prio),
-            ("policy", if info.idle_policy { 5 } else { 0 }),
+            ("policy", info.realtime.map_or(if info.idle_policy { 5 } else { 0 }, |rt| u64::from(rt.policy))),
             ("real_parent", parent),
             ("parent", parent),
             ("group_leader", addr),
@@ -495,7 +497,11 @@ impl KernelObjects {
     pub fn curr(&self, ext: &Ext, cpu: Cpu) -> u64 {
         match ext.rqs[cpu as usize].curr {
             Curr::Ext(task) => self.addr(task).unwrap_or(self.idle[cpu as usize]),
-            Curr::Idle | Curr::Above => self.idle[cpu as usize],
+            Curr::Idle => self.idle[cpu as usize],
+            Curr::Above => {
+                let above = ext.rqs[cpu as usize].above.and_then(|task| self.addr(task));
+                above.unwrap_or(self.idle[cpu as usize])
+            }
         }
     }
 
@@ -543,9 +549,11 @@ impl KernelObjects {
     pub fn sync_task(&mut self, memory: &mut Memory, ext: &Ext, task: TaskId) -> u64 {
         let of = self.tasks[task.0 as usize];
         let (addr, entity) = (of.addr, ext.task(task));
-        let scx_flags = if entity.queued { SCX_TASK_QUEUED } else { 0 } | SCX_TASK_ENABLED | entity.reenq_reason;
+        let state = if entity.ready && !entity.enabled { SCX_TASK_READY } else { SCX_TASK_ENABLED };
+        let scx_flags = if entity.queued { SCX_TASK_QUEUED } else { 0 } | state | entity.reenq_reason;
         let flags = of.flags | if entity.exiting { PF_EXITING } else { 0 };
-        let runs = ext.rqs[entity.cpu as usize].curr == Curr::Ext(task);
+        let rq = &ext.rqs[entity.cpu as usize];
+        let runs = rq.curr == Curr::Ext(task) || rq.curr == Curr::Above && rq.above == Some(task);
         let values = [
             u64::from(flags),
             u64::from(scx_flags),
@@ -662,6 +670,7 @@ mod tests {
             kthread: false,
             static_prio: 120,
             idle_policy: false,
+            realtime: None,
             cpus_ptr: CpuMask::full(2),
         }
     }

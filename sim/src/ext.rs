@@ -1,7 +1,9 @@
 //! Tasks under a scheduler of sched_ext: where the core of `wakelab-ext` meets CPUs and their time.
 //!
-//! All tasks that are not realtime or deadline tasks are the scheduler's (`scx_switch_all()`). The fair class has none
-//! then, so that neither its averages nor its balancing are simulated.
+//! All tasks that are not realtime tasks are the scheduler's (`scx_switch_all()`). The fair class has none then, so that
+//! neither its averages nor its balancing are simulated. Realtime tasks run before the scheduler's, which hears of it by
+//! `ops.cpu_release()` and `ops.cpu_acquire()`; the class's server (`ext_server`), which keeps a share of each CPU for
+//! it, is the fair server's code with its own tasks.
 //!
 //! An operation runs at one moment, and its time passes afterwards: that of `ops.select_cpu()` before the wakee is on
 //! its way to the chosen CPU, that of `ops.enqueue()` while the run queue's lock is held, that of `ops.dispatch()` with
@@ -16,21 +18,21 @@ use crate::task::State;
 use crate::{Setup, SimError};
 use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
-use wakelab_ext::entity::{Clocks, Dsq};
+use wakelab_ext::entity::{Clocks, Curr, Dsq};
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
 use wakelab_ext::flags::{
-    HARDIRQ_OFFSET, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU,
-    SOFTIRQ_OFFSET,
+    HARDIRQ_OFFSET, SCX_CPU_PREEMPT_RT, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK,
+    SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
 };
 use wakelab_ext::idle::IdleTopology;
-use wakelab_ext::ops::{self as scx, Host, Ops, ProgramCosts, Scheduler, TaskInfo};
+use wakelab_ext::ops::{self as scx, Host, Ops, ProgramCosts, RealtimeInfo, Scheduler, TaskInfo};
 use wakelab_ext::stall::{Step, What};
 use wakelab_kernel::{ExtRules, Preset};
 use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
-use wakelab_workload::Workload;
+use wakelab_workload::{Call, Op, Realtime, Workload};
 
 /// ENQUEUE_NOCLOCK, of which schedulers see nothing by name.
 const ENQUEUE_NOCLOCK: u64 = 8;
@@ -139,8 +141,12 @@ fn scx_event(task: TaskId, step: Step) -> Event {
 
 /// What of a run is not modelled beside a scheduler of sched_ext.
 fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> {
-    if model.above_fair {
-        return Some("a realtime or deadline task");
+    let sets = |op: &Op| matches!(op, Op::Call(Call::Realtime(_)));
+    if workload.programs.iter().any(|program| program.ops.iter().any(sets)) {
+        return Some("a task that gets a realtime policy as it runs");
+    }
+    if workload.tasks.iter().any(|task| matches!(task.realtime, Some(Realtime::Deadline(_)))) {
+        return Some("a deadline task");
     }
     if !workload.groups.is_empty() {
         return Some("a control group");
@@ -158,10 +164,19 @@ impl System<'_> {
         self.ext.is_some()
     }
 
-    /// Whether no wakee may go by the wakelist (`scx_allow_ttwu_queue()`).
+    /// Whether a task is of sched_ext's class (`p->sched_class == &ext_sched_class`): all are that are not of a class
+    /// above the fair one.
     #[inline]
-    pub fn ext_forbids_wakelist(&self) -> bool {
-        self.ext.as_ref().is_some_and(|state| !state.ext.allow_ttwu_queue())
+    pub fn is_ext(&self, id: TaskId) -> bool {
+        self.scx_enabled() && !self.rt_or_dl(id)
+    }
+
+    /// Whether the wakee of a CPU may not go by the wakelist (`scx_allow_ttwu_queue()`).
+    #[inline]
+    pub fn ext_forbids_wakelist(&self, cpu: Cpu) -> bool {
+        let Some(state) = &self.ext else { return false };
+        let wakee = self.cpus[cpu as usize].waking.map(|waking| waking.wakee);
+        !state.ext.allow_ttwu_queue() && wakee.is_none_or(|wakee| self.is_ext(wakee))
     }
 
     /// Whether an idle CPU has a task of its run queue to run. Under sched_ext those may wait in queues from which
@@ -211,6 +226,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     self.emit(|_| Event::Migrate { task: task.0, from, to });
                     self.sys.tasks[task.0 as usize].cpu = to;
                     self.sys.cpus[from as usize].nr_running -= 1;
+                    self.start_ext_server(to);
                     self.sys.cpus[to as usize].nr_running += 1;
                     self.update_idle(from);
                     self.update_idle(to);
@@ -316,6 +332,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         for id in existing {
             self.with_ext(|ext, ops| ext.enable_task(ops, TaskId(id), true));
         }
+        if let (Some(rt), Some(state)) = (&mut self.sys.rt, &self.sys.ext)
+            && !state.ext.rules().ext_server
+        {
+            rt.server = None;
+        }
         self.with_ext(|ext, ops| ext.attached(ops));
         // Loading takes its time before the run begins.
         self.ext_spent();
@@ -324,19 +345,24 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// `scx_init_task()`.
-    fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
+    pub fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
         let comm = self.sys.task_name(id);
         let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
-        let info = TaskInfo {
-            task: id,
-            comm,
-            process: task.process.unwrap_or(id.0 | 1 << 31),
-            parent: task.parent.or(task.forker),
-            kthread: !task.workload,
-            static_prio: (120 + i32::from(entity.nice)) as u32,
-            idle_policy: entity.is_idle(),
-            cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),
-        };
+        let info =
+            TaskInfo {
+                task: id,
+                comm,
+                process: task.process.unwrap_or(id.0 | 1 << 31),
+                parent: task.parent.or(task.forker),
+                kthread: !task.workload,
+                static_prio: (120 + i32::from(entity.nice)) as u32,
+                idle_policy: entity.is_idle(),
+                realtime: self.sys.rt.as_ref().and_then(|rt| rt.task(id)).map(|rt| RealtimeInfo {
+                    policy: if rt.time_slice.is_some() { 2 } else { 1 },
+                    prio: rt.prio.into(),
+                }),
+                cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),
+            };
         let (cpu, mask, weight) = (task.cpu, task.mask, u64::from(entity.load.weight));
         self.with_ext(|ext, ops| {
             ops.add_task(&info);
@@ -428,6 +454,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let selected = wake_flags.contains(crate::try_to_wake_up::WF_RQ_SELECTED);
         self.sys.es[id].on_rq = true;
         self.sys.tasks[id.0 as usize].state = State::Runnable;
+        self.start_ext_server(cpu);
         self.sys.cpus[cpu as usize].nr_running += 1;
         self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| {
@@ -461,8 +488,46 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu as usize].nr_running -= 1;
     }
 
-    /// `pick_task_scx()`.
-    pub fn ext_pick(&mut self, cpu: Cpu) -> Option<TaskId> {
+    /// A task of the class joins a run queue: the first starts the class's server (`dl_server_start()`).
+    fn start_ext_server(&mut self, cpu: Cpu) {
+        if self.sys.rt.is_some() && self.sys.cpus[cpu as usize].h_nr_queued() == 0 {
+            self.start_fair_server(cpu);
+        }
+    }
+
+    /// `__pick_next_task()`: realtime tasks come first, unless it is the turn of the class's server.
+    pub fn ext_pick_next(&mut self, cpu: Cpu, prev: Prev) -> Option<TaskId> {
+        if self.sys.rt.is_none() {
+            return self.ext_pick(cpu, true);
+        }
+        if let Some(next) = self.sys.pick_rt(cpu, prev) {
+            self.ext_preempted(cpu, next);
+            return Some(next);
+        }
+        let above = self.sys.rt.as_ref().and_then(|rt| rt.cpus[cpu as usize].rq.pick());
+        let next = self.ext_pick(cpu, above.is_none());
+        let Some(rt) = self.sys.rt.as_mut().filter(|_| next.is_none()) else { return next };
+        // ext_server_pick_task() has found nobody, which stops the server (pick_task_dl()).
+        rt.cpus[cpu as usize].server.stop();
+        let next = self.sys.pick_rt(cpu, prev)?;
+        self.ext_preempted(cpu, next);
+        Some(next)
+    }
+
+    /// A realtime task takes the CPU.
+    fn ext_preempted(&mut self, cpu: Cpu, by: TaskId) {
+        let clock = self.ext_update_rq_clock(cpu);
+        self.with_ext_in(Some(cpu), |ext, ops| {
+            ext.rqs[cpu as usize].above = Some(by);
+            if ext.rqs[cpu as usize].curr != Curr::Above {
+                ext.update_curr(ops, cpu, clock);
+                ext.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_RT);
+            }
+        });
+    }
+
+    /// `pick_task_scx()`. Without a task, the CPU `idles`, or a class above has one.
+    fn ext_pick(&mut self, cpu: Cpu, idles: bool) -> Option<TaskId> {
         let clock = self.ext_update_rq_clock(cpu);
         // A tick asks for the schedule before its handler is over, which the debt has: the next task begins only then,
         // so that a slice of whole ticks is not over at as many ticks, but at the one after.
@@ -470,7 +535,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let clock = clock + self.slowed(cpu, debt);
         let c = &mut self.sys.cpus[cpu as usize];
         (c.need_resched, c.need_resched_lazy) = (false, false);
-        self.with_ext_in(Some(cpu), |ext, ops| ext.pick_task(ops, cpu, clock))
+        self.with_ext_in(Some(cpu), |ext, ops| ext.pick_task_or(ops, cpu, clock, idles))
     }
 
     /// `task_tick_scx()`.
@@ -528,6 +593,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let clock = self.ext_update_rq_clock(cpu);
         self.with_ext_in(Some(cpu), |ext, ops| {
             ext.update_curr(ops, cpu, clock);
+            ext.rqs[cpu as usize].above = None;
             ext.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_STOP);
             ext.move_queued_task(ops, id, target);
         });
@@ -538,10 +604,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         c.curr = None;
         c.nr_running -= 1;
         c.debt += 2 * self.sys.model.costs.context_switch;
+        self.start_ext_server(target);
         self.sys.cpus[target as usize].nr_running += 1;
         self.update_idle(cpu);
         self.update_idle(target);
-        let next = self.ext_pick(cpu);
+        let next = self.ext_pick_next(cpu, Prev::Runs);
         if self.sys.cpus[target as usize].curr_idle {
             self.kick(target);
         }

@@ -76,12 +76,17 @@ impl<S: Sink> Sim<'_, '_, S> {
 
         self.sys.cache_fork(id);
         self.sys.uclamp_fork(id, parent.map(|(_, parent)| parent));
-        if self.sys.scx_enabled() {
+        if self.sys.is_ext(id) {
             return self.ext_fork(this_cpu, parent, id);
+        }
+        if self.sys.scx_enabled() {
+            // scx_fork() of a task of another class, which is not enabled.
+            self.ext_prepare_task(id, true);
         }
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
         let weight = u64::from(self.sys.es[id].load.weight);
         self.sys.tasks[id.0 as usize].cpu = cpu;
+        self.ext_set_task_cpu(id, cpu);
         if parent.is_none() && !self.starts_as_dl(id) {
             return;
         }

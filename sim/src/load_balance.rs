@@ -117,7 +117,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         if runs {
             // Before the task is enqueued elsewhere, or this run queue would take it for its own.
             self.sys.cpus[cpu as usize].curr = None;
-            next = self.sys.pick_next(cpu, Prev::Runs);
+            next = match self.sys.scx_enabled() {
+                true => self.ext_pick_next(cpu, Prev::Runs),
+                false => self.sys.pick_next(cpu, Prev::Runs),
+            };
             self.hook_dequeue(false);
         }
         if self.attach(cpu, target, task) != Resched::Lazy {
@@ -173,6 +176,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// noted there.
     fn attach(&mut self, src: Cpu, dst: Cpu, task: TaskId) -> Resched {
         self.sys.tasks[task.0 as usize].cpu = dst;
+        self.ext_set_task_cpu(task, dst);
         self.emit(|_| Event::Migrate { task: task.0, from: src, to: dst });
         let mut resched = self.enqueue(dst, task, EnqueueFlags::empty());
         self.update_idle(dst);

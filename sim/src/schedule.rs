@@ -62,7 +62,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 // It was woken before it was dequeued (ttwu_runnable()).
                 prev = Prev::Runs;
             }
-            if self.sys.scx_enabled() {
+            if self.sys.is_ext(task) {
                 self.ext_put_prev(cpu, task, prev);
             } else if self.sys.rt.is_some() && self.put_prev_above_fair(cpu, task, prev) {
             } else if prev == Prev::Runs {
@@ -72,7 +72,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.sys.load_dequeue(cpu, task, true);
             }
         }
-        let next = if self.sys.scx_enabled() { self.ext_pick(cpu) } else { self.sys.pick_next(cpu, prev) };
+        let next = if self.sys.scx_enabled() { self.ext_pick_next(cpu, prev) } else { self.sys.pick_next(cpu, prev) };
         if self.sys.task_groups.is_some() && prev == Prev::Runs && next != prev_task {
             prev_task.into_iter().for_each(|task| self.sys.group_put_prev(cpu, task));
         }
@@ -217,14 +217,12 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.charge_cold_cache(cpu, next);
             self.exit_to_user_mode(cpu);
         }
-        if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead)
-            && !self.sys.rt_or_dl(prev)
-        {
+        if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead) {
             match self.sys.scx_enabled() {
                 // What its exit wakes may preempt it. It is on the run queue then, and has its last schedule before it.
                 true if prev_sleeps => self.ext_dead(prev),
-                true => {}
-                false => self.sys.load_dead(prev),
+                false if !self.sys.rt_or_dl(prev) => self.sys.load_dead(prev),
+                _ => {}
             }
         }
         if self.sys.rt.is_some() {

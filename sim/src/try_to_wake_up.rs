@@ -110,7 +110,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// `ttwu_queue_cond()` for a wakee that is still on its CPU `own`.
     fn queues_on_cpu(&self, cpu: Cpu, own: Cpu) -> bool {
         let model = self.sys.model;
-        if !model.features.has(Feature::TTWU_QUEUE) || self.sys.ext_forbids_wakelist() {
+        if !model.features.has(Feature::TTWU_QUEUE) || self.sys.ext_forbids_wakelist(cpu) {
             return false;
         }
         let nr_running = self.sys.cpus[own as usize].nr_running;
@@ -126,7 +126,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     fn queues_on_wakelist(&self, cpu: Cpu, dest: Cpu) -> bool {
         let model = self.sys.model;
         model.features.has(Feature::TTWU_QUEUE)
-            && !self.sys.ext_forbids_wakelist()
+            && !self.sys.ext_forbids_wakelist(cpu)
             && (self.queues_as_far(cpu, dest)
                 || (model.code.wakelist == Wakelist::EmptyRunQueue
                     && cpu != dest
@@ -320,7 +320,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// `ttwu_do_activate()`: enqueues the task. Returns whether to reschedule at once. The caller updates the idle
     /// masks.
     fn activate(&mut self, cpu: Cpu, task: TaskId, migrated: bool, wake_flags: WakeFlags) -> Resched {
-        if self.sys.scx_enabled() {
+        if self.sys.is_ext(task) {
             let resched = self.ext_activate(cpu, task, migrated, wake_flags);
             self.emit(|_| Event::Enqueue { cpu, task: task.0 });
             return self.sys.note_resched(cpu, resched);

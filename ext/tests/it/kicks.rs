@@ -112,7 +112,7 @@ fn a_kick_to_wait_for_waits_after_the_next_pick_until_the_other_has_picked() {
     (ext.this_cpu, ext.current) = (1, None);
     ext.kick_cpu(2, SCX_KICK_WAIT);
     settle(&mut ext, &mut ops);
-    [2, 1].map(|cpu| pick(&mut ext, &mut ops, cpu));
+    [2, 1].into_iter().for_each(|cpu| assert!(pick(&mut ext, &mut ops, cpu).is_none() == (cpu == 1)));
     assert!(!ext.kick_waits(1));
 }
 

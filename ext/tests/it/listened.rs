@@ -104,6 +104,7 @@ fn everything_goes_on_to_the_scheduler() {
         kthread: false,
         static_prio: 120,
         idle_policy: false,
+        realtime: None,
         cpus_ptr: CpuMask::full(4),
     };
     ops.add_task(&info);

@@ -205,6 +205,7 @@ impl ExtRules {
         dequeue_on_custody: false,
         enq_last_resched: true,
         kick_wait_after_pass: false,
+        ext_server: false,
         enq_flags_truncated: true,
         queued_wakeup: false,
         local_is_locked: false,

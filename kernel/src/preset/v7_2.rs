@@ -174,6 +174,7 @@ impl ExtRules {
         dequeue_on_custody: true,
         enq_last_resched: false,
         kick_wait_after_pass: true,
+        ext_server: true,
         enq_flags_truncated: false,
         queued_wakeup: true,
         local_is_locked: true,

@@ -25,6 +25,8 @@ rules! {
         /// kick's interrupt, for any CPU, until that leaves a task of the class for another class
         /// (`kick_cpus_irq_workfn()` and `switch_class()`; in 6.12.117).
         pub kick_wait_after_pass: bool,
+        /// Realtime tasks leave tasks of the class a share of each CPU (`ext_server`; in 7.2). Before, they leave none.
+        pub ext_server: bool,
         /// A task that moves to another CPU's local queue loses flags above 32 bits, such as SCX_ENQ_PREEMPT
         /// (`enqueue_task_scx()` adds `extra_enq_flags` to an int; in 6.12.117, not in 7.2).
         pub enq_flags_truncated: bool,

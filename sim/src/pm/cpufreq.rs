@@ -54,18 +54,17 @@ impl Seen<'_> {
 impl View for Seen<'_> {
     fn util(&self, cpu: Cpu) -> CpuUtil {
         let capacity = self.capacity[cpu as usize];
-        if let Some(ext) = self.ext {
-            // scx_cpuperf_target() instead of the fair class's; a scheduler comes alone, without clamps or others.
-            let util_cfs = u64::from(ext.rqs[cpu as usize].cpuperf_target);
-            return CpuUtil { capacity, util_cfs, uclamp: Uclamp::UNUSED, ..CpuUtil::default() };
-        }
         let view = CpuView { cpu, avg: &self.cpus[cpu as usize].pelt.avg, capacity };
         let util_cfs = match self.model.runnable_boost {
             true => cpu_util_cfs_boost(&view, self.util_est),
             false => cpu_util_cfs(&view, self.util_est),
         };
         // The estimate and the limit are those of the sum: the largest of three, at most the capacity.
-        let util_cfs = util_cfs.max(self.faster(cpu).min(capacity));
+        let util_cfs = match self.ext {
+            // scx_cpuperf_target() instead of the fair class's; a scheduler comes without clamps.
+            Some(ext) => u64::from(ext.rqs[cpu as usize].cpuperf_target),
+            None => util_cfs.max(self.faster(cpu).min(capacity)),
+        };
         let uclamp = self.uclamp.map_or(Uclamp::UNUSED, |uclamp| uclamp.rq_uclamp(cpu));
         let fair = CpuUtil { capacity, util_cfs, uclamp, ..CpuUtil::default() };
         let Some(of) = self.rt.map(|rt| &rt.cpus[cpu as usize]) else { return fair };

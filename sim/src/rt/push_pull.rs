@@ -97,6 +97,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn move_rt(&mut self, src: Cpu, dst: Cpu, task: TaskId) {
         self.sys.dequeue_rt(src, task);
         self.sys.tasks[task.0 as usize].cpu = dst;
+        self.ext_set_task_cpu(task, dst);
         self.emit(|_| Event::Migrate { task: task.0, from: src, to: dst });
         self.update_idle(src);
         self.update_only_task(src);

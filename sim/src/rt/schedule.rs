@@ -99,7 +99,8 @@ impl System<'_> {
         // The server is an entity of the deadline class (pick_task_dl()). Of equal deadlines the task's comes first.
         if of.server.is_queued() && earliest.is_none_or(|(deadline, _)| of.server.deadline() < deadline) {
             let leaves = u32::from(prev != Prev::Runs && c.rq.curr().is_some());
-            if c.rq.nr_runnable() > leaves {
+            // sched_ext's server asks its class, and is stopped if that has none.
+            if c.rq.nr_runnable() > leaves || self.ext.is_some() {
                 return None;
             }
             of.server.stop();

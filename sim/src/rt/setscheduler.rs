@@ -120,6 +120,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The running task, which is above the fair class, becomes a fair one. Returns whether the CPU has begun something
     /// else: it always reschedules (`switched_to_fair()`).
     pub fn set_fair(&mut self, cpu: Cpu, id: TaskId, idle: bool) -> bool {
+        if self.sys.scx_enabled() {
+            let what = "leaves its realtime policy under a scheduler of sched_ext, which is not modelled";
+            return self.fails(id, &format!("{what}; expected one that keeps its policy"));
+        }
         self.account_fair_server(cpu);
         if self.sys.is_dl(id) {
             self.leave_dl(cpu, id, true);

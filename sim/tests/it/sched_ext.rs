@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, ScxStep, Sink};
 use wakelab_ext::ext::{Declared, Ext};
 use wakelab_ext::flags::{
-    SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_ENQ_PREEMPT, SCX_KICK_IDLE, SCX_KICK_PREEMPT, SCX_KICK_WAIT,
-    SCX_OPS_ENQ_LAST, SCX_SLICE_DFL, SCX_SLICE_INF,
+    SCX_CPU_PREEMPT_RT, SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_ENQ_PREEMPT, SCX_KICK_IDLE,
+    SCX_KICK_PREEMPT, SCX_KICK_WAIT, SCX_OPS_ENQ_LAST, SCX_SLICE_DFL, SCX_SLICE_INF,
 };
 use wakelab_ext::ops::{Call, Host, Op as Member, Ops, Scheduler, TaskFields};
 use wakelab_kernel::Preset;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
 use wakelab_workload::synthetic::{fork_exit, ping_pong};
-use wakelab_workload::{Call as Syscall, Op, Workload};
+use wakelab_workload::{Call as Syscall, Op, Realtime, Workload};
 
 /// What a scheduler does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ enum Kind {
     Kicks(u64),
     /// At its ticks, each CPU kicks the next one, and waits for it.
     KickRing,
+    /// As `Fifo`, and hears of realtime tasks that take CPUs, and of what becomes of tasks.
+    Hears,
     /// As `Fifo`, and asks for this performance on each CPU that begins to run a task.
     Perf(u32),
 }
@@ -68,6 +70,20 @@ impl Scheduler for Test {
         let (ops, flags) = match self.0 {
             Kind::Minimal => (vec![], 0),
             Kind::Last => (vec![Enqueue, Dispatch, Init], SCX_OPS_ENQ_LAST),
+            Kind::Hears => {
+                let hears = [Member::CpuAcquire, Member::CpuRelease, Member::InitTask, Member::ExitTask];
+                (
+                    Vec::from_iter(hears.into_iter().chain([
+                        SelectCpu,
+                        Enqueue,
+                        Dispatch,
+                        Enable,
+                        Member::Disable,
+                        Init,
+                    ])),
+                    0,
+                )
+            }
             Kind::Kicks(_) | Kind::KickRing => (vec![Enqueue, Member::Yield, Member::Tick], 0),
             Kind::Preempts | Kind::Elsewhere => (vec![Enqueue, Running, Stopping, Member::ExitTask], 0),
             Kind::PerCpu(_) | Kind::Forgets => (vec![SelectCpu, Enqueue, Dispatch, Init], 0),
@@ -82,7 +98,17 @@ impl Scheduler for Test {
             timeout_ms: 2000,
         };
         let nr_cpus = host.topology.cpus.len();
-        let state = State { kind: self.0, nr_cpus, slices: vec![], vtimes: vec![], vtime_now: 0, left: vec![] };
+        let state = State {
+            kind: self.0,
+            nr_cpus,
+            slices: vec![],
+            vtimes: vec![],
+            vtime_now: 0,
+            left: vec![],
+            released: vec![false; nr_cpus],
+            nr_released: 0,
+            enabled: Default::default(),
+        };
         Ok((declared, Box::new(state)))
     }
 
@@ -99,6 +125,11 @@ struct State {
     vtime_now: u64,
     /// Tasks that have left.
     left: Vec<TaskId>,
+    /// By CPU: a realtime task has it.
+    released: Vec<bool>,
+    nr_released: u64,
+    /// Whether each task that has been initialized is one of the class.
+    enabled: std::collections::BTreeMap<TaskId, bool>,
 }
 
 fn set(values: &mut Vec<u64>, p: TaskId, value: u64) {
@@ -132,12 +163,29 @@ fn before(a: u64, b: u64) -> bool {
 }
 
 impl Ops for State {
+    fn counters(&mut self) -> Vec<(String, u64)> {
+        vec![("released".to_owned(), self.nr_released)]
+    }
+
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
         let slice = if self.kind == Kind::Infinite { SCX_SLICE_INF } else { SCX_SLICE_DFL };
         if let Call::Running { p } | Call::Stopping { p, .. } | Call::Enqueue { p, .. } = call {
             assert!(!self.left.contains(&p), "{call:?} of a task that has left");
         }
         match call {
+            Call::CpuRelease { cpu, reason } => {
+                assert_eq!((reason, self.released[cpu as usize]), (SCX_CPU_PREEMPT_RT, false));
+                (self.released[cpu as usize], self.nr_released) = (true, self.nr_released + 1);
+            }
+            Call::CpuAcquire { cpu } => {
+                assert!(std::mem::take(&mut self.released[cpu as usize]), "CPU {cpu} was not released");
+            }
+            Call::InitTask { p, .. } => assert_eq!(self.enabled.insert(p, false), None),
+            Call::Enable { p } if self.kind == Kind::Hears => {
+                assert_eq!(self.enabled.insert(p, true), Some(false));
+            }
+            Call::Disable { p } => assert_eq!(self.enabled.insert(p, false), Some(true)),
+            Call::ExitTask { p } if self.kind == Kind::Hears => assert_eq!(self.enabled.remove(&p), Some(false)),
             Call::ExitTask { p } => self.left.push(p),
             Call::Enqueue { p, enq_flags } if self.kind == Kind::Preempts => {
                 ext.dsq_insert(self, p, SCX_DSQ_LOCAL, slice, None, enq_flags | SCX_ENQ_PREEMPT);
@@ -310,6 +358,77 @@ fn schedutil_follows_the_performance_that_a_scheduler_asks_for() {
     }
     // Until it asks, it has asked for the most (scx_root_enable()).
     assert_eq!(frequency(Kind::Fifo), most);
+}
+
+/// What the scheduler has counted itself.
+fn released(outcome: &Outcome) -> u64 {
+    outcome.scheduler.iter().find(|(name, _)| name == "released").expect("the scheduler counts").1
+}
+
+#[test]
+fn realtime_tasks_run_before_the_schedulers() {
+    for kernel in ["v6.12", "v7.2"] {
+        let periodic = vec![Op::Run(ns(MS)), Op::Done, Op::Sleep(ns(MS)), back(0, 0)];
+        let spinner = vec![Op::Run(ns(MS)), Op::Done, back(0, 0)];
+        let mut load = workload(vec![periodic, spinner.clone(), spinner], &[], None);
+        load.tasks[0].realtime = Some(Realtime::Fifo(10));
+        let (outcome, heard) = simulate(Kind::Hears, "test-1c", kernel, &load, 1_000 * MS);
+        let outcome = outcome.unwrap_or_else(|error| panic!("{kernel}: {error}"));
+        let done: Vec<u32> = heard.done.into_values().collect();
+        // It never waits, and the others have what is left.
+        assert!(done[0] > 480 && done[1] + done[2] > 450 && done[1].abs_diff(done[2]) < 50, "{kernel}: {done:?}");
+        assert!(released(&outcome) > 480, "{kernel}: {}", released(&outcome));
+        assert_eq!(outcome.cpus[0].idle / MS, 0, "{kernel}");
+    }
+}
+
+/// `rt_stall.c` of the kernel's selftests: a realtime task that never stops, and one of the scheduler.
+#[test]
+fn a_realtime_task_that_never_stops_leaves_the_class_its_share_since_there_is_a_server() {
+    let mut load = spinners(&[0, 0]);
+    load.tasks.iter_mut().for_each(|task| task.affinity = Some(vec![0]));
+    load.tasks[0].realtime = Some(Realtime::Fifo(50));
+    let (outcome, heard) = simulate(Kind::Hears, "test-2c", "v7.2", &load, 5_000 * MS);
+    outcome.unwrap();
+    let done: Vec<u32> = heard.done.into_values().collect();
+    let share = f64::from(done[1]) / f64::from(done[0] + done[1]);
+    // runtime 50 ms of each period of 1 s.
+    assert!((0.04..0.06).contains(&share), "{share} {done:?}");
+    let (outcome, _) = simulate(Kind::Hears, "test-2c", "v6.12", &load, 5_000 * MS);
+    let error = outcome.expect_err("a stall").to_string();
+    assert!(error.contains("runnable task stall"), "{error}");
+}
+
+#[test]
+fn realtime_tasks_come_and_go_on_any_cpu() {
+    // A realtime parent forks realtime children, others wake each other, and the scheduler's tasks take what is left.
+    let mut load = ping_pong(4);
+    (0..).zip(&mut load.tasks).for_each(|(n, task): (u8, _)| task.realtime = Some(Realtime::Rr(1 + n % 3)));
+    let first = load.programs.len() as u32;
+    let forks = fork_exit(3);
+    load.programs.extend(forks.programs.into_iter().map(|mut program| {
+        for op in &mut program.ops {
+            if let Op::Fork { program } = op {
+                *program += first;
+            }
+        }
+        program
+    }));
+    load.tasks.extend(forks.tasks.into_iter().map(|task| wakelab_workload::Task {
+        program: task.program + first,
+        realtime: Some(Realtime::Fifo(5)),
+        ..task
+    }));
+    let program = load.programs.len() as u32;
+    load.programs.extend(spinners(&[0]).programs);
+    let spins = spinners(&[0; 10]).tasks;
+    load.tasks.extend(spins.into_iter().map(|task| wakelab_workload::Task { program, ..task }));
+    for kernel in ["v6.12", "v7.2"] {
+        let (outcome, heard) = simulate(Kind::Hears, MACHINE, kernel, &load, 300 * MS);
+        let outcome = outcome.unwrap_or_else(|error| panic!("{kernel}: {error}"));
+        assert!(heard.done.len() >= 15 && heard.done.values().all(|&done| done > 10), "{kernel}: {:?}", heard.done);
+        assert!(released(&outcome) > 1_000, "{kernel}: {}", released(&outcome));
+    }
 }
 
 /// Tasks that compute for ever, a millisecond after the other, with these nice values.
@@ -513,6 +632,14 @@ fn what_is_not_modelled_is_refused_by_name() {
     let load = workload(vec![program], &[], None);
     let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, MS).0.unwrap_err().to_string();
     assert!(error.contains("a utilisation clamp under a scheduler of sched_ext"), "{error}");
+    let program = vec![call(Syscall::Realtime(Realtime::Fifo(1))), Op::Run(ns(MS)), back(0, 0)];
+    let error = simulate(Kind::Simple, MACHINE, "v7.2", &workload(vec![program], &[], None), MS).0.unwrap_err();
+    assert!(error.to_string().contains("a task that gets a realtime policy as it runs"), "{error}");
+    let mut load = spinners(&[0]);
+    load.programs[0].ops.insert(0, call(Syscall::IdlePolicy(true)));
+    load.tasks[0].realtime = Some(Realtime::Fifo(1));
+    let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, MS).0.unwrap_err().to_string();
+    assert!(error.contains("leaves its realtime policy under a scheduler of sched_ext"), "{error}");
 }
 
 #[test]
