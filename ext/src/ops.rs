@@ -242,6 +242,13 @@ pub trait Ops: TaskFields {
         None
     }
 
+    /// What the scheduler's programs have put into a ring buffer since it was last asked, in order, as its user-space
+    /// part would read it; nothing if there is none of that name.
+    fn take_records(&mut self, ring: &str) -> Vec<Vec<u8>> {
+        let _ = ring;
+        Vec::new()
+    }
+
     /// Runs an operation that the scheduler has. Kernel functions that it calls are methods of [`Ext`]. Returns what
     /// the operation returns; 0 if that is nothing, or if the scheduler has ended ([`Ext::exit`]).
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64;

@@ -354,6 +354,12 @@ impl Ops for BpfOps {
         }
     }
 
+    fn take_records(&mut self, ring: &str) -> Vec<Vec<u8>> {
+        let number =
+            self.machine.map(ring).filter(|&map| self.machine.image().maps[map as usize].kind == MapKind::Ringbuf);
+        number.map(|map| self.machine.ringbuf_take(map)).unwrap_or_default()
+    }
+
     fn timer(&mut self, ext: &mut Ext, number: u32) {
         let Some(timer) = self.state.timers.remove(&number) else { return };
         self.running().run(ext, |machine, kernel| machine.call_timer(kernel, timer));

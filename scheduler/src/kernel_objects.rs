@@ -70,7 +70,21 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ),
     // No task has one.
     ("mempolicy", &["home_node", "mode", "nodes"]),
-    ("rq", &["clock", "clock_pelt", "clock_task", "cpu", "curr", "lost_idle_time", "nr_running", "scx.nr_running"]),
+    (
+        "rq",
+        &[
+            "clock",
+            "clock_pelt",
+            "clock_task",
+            "cpu",
+            "curr",
+            "idle",
+            "lost_idle_time",
+            "nr_running",
+            "scx.cpuperf_target",
+            "scx.nr_running",
+        ],
+    ),
     ("cgroup", &["ancestors", "kn", "level", "self"]),
     // The root has no parent.
     ("cgroup_subsys_state", &["cgroup", "parent"]),
@@ -314,6 +328,7 @@ impl KernelObjects {
         let rq = memory.region(&format!("rq of CPU {cpu}"), self.rq.size.max(64));
         put(memory, rq, self.rq.get("cpu"), u64::from(cpu));
         put(memory, rq, self.rq.get("curr"), idle);
+        put(memory, rq, self.rq.get("idle"), idle);
         self.idle.push(idle);
         self.rqs.push(rq);
     }
@@ -463,6 +478,7 @@ impl KernelObjects {
         put(memory, addr, self.rq.get("curr"), self.curr(ext, cpu));
         put(memory, addr, self.rq.get("nr_running"), u64::from(rq.nr_running));
         put(memory, addr, self.rq.get("scx.nr_running"), u64::from(rq.nr_running));
+        put(memory, addr, self.rq.get("scx.cpuperf_target"), u64::from(rq.cpuperf_target));
         put(memory, addr, self.rq.get("clock"), UPTIME_NS + ext.clock());
         put(memory, addr, self.rq.get("clock_task"), UPTIME_NS + rq.clocks.task);
         // rq_clock_pelt() is clock_pelt less lost_idle_time, which stays 0.

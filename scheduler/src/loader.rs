@@ -137,7 +137,7 @@ impl BpfScheduler {
         let types_of_object = self.object.btf();
         let size_of = |name: &str| types_of_object.size(types_of_object.find_composite(name)?);
         let kernel_has = |name: &str| linked.btf.function(name).is_some();
-        let finds = Finds { topology: host.topology, kernel_has: &kernel_has, size_of: &size_of };
+        let finds = Finds { topology: host.topology, hz: host.hz, kernel_has: &kernel_has, size_of: &size_of };
         let mut loading = loading(&declared.name, &finds)?;
         let own = self.programs.iter().cloned();
         loading.after_load.extend(own.map(|(name, context)| Step::Program { name: name.into(), context }));

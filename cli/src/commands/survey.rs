@@ -264,6 +264,7 @@ fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
     let names = [given("--machine", machine_name), given("--kernel", kernel.name)];
     let mut spec = MatrixSpec::of_sides("survey", names, &workloads, given("--base", &base.to_string()), variants)?;
     let (settle_ns, time_ns) = times(captured.as_ref());
+    spec.common.schedulers = args.cache.schedulers();
     spec.common.settle_ns = Given::by_default("settle", settle_ns);
     spec.common.time_ns = Given::by_default("time", time_ns);
     if let Some(repeat) = args.repeat.repeat {

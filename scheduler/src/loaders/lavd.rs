@@ -268,6 +268,7 @@ mod tests {
         let machine = wakelab_machine::get(machine).unwrap();
         let finds = Finds {
             topology: &machine.topology,
+            hz: 250,
             kernel_has: &|_| true,
             size_of: &|name| (name == "task_ctx").then_some(8),
         };
@@ -349,7 +350,7 @@ mod tests {
     #[test]
     fn a_machine_with_more_cpus_than_the_library_takes_is_refused() {
         let machine = wakelab_machine::get("bench-1024").unwrap();
-        let finds = Finds { topology: &machine.topology, kernel_has: &|_| true, size_of: &|_| Some(8) };
+        let finds = Finds { topology: &machine.topology, hz: 250, kernel_has: &|_| true, size_of: &|_| Some(8) };
         let refused = loading("lavd", &finds).unwrap_err();
         assert_eq!(refused, "the machine has 1024 CPUs; its loader (scx_arena) takes up to 639");
     }
@@ -358,7 +359,7 @@ mod tests {
     fn cpu_release_is_left_out_where_the_kernel_gives_back_anywhere() {
         let machine = wakelab_machine::get("test-2c").unwrap();
         let without = |has: bool| {
-            let finds = Finds { topology: &machine.topology, kernel_has: &|_| has, size_of: &|_| Some(8) };
+            let finds = Finds { topology: &machine.topology, hz: 250, kernel_has: &|_| has, size_of: &|_| Some(8) };
             loading("lavd", &finds).unwrap().without
         };
         assert_eq!((without(true), without(false)), (vec![Op::CpuRelease], Vec::new()));

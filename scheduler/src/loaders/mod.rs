@@ -2,7 +2,7 @@
 //! programs of `SEC("syscall")` and maps after it. A scheduler that is not here is loaded as its object is.
 //!
 //! Sources: `tools/sched_ext/*.c` of 7.2, and `src/main.rs` of the crates at 1.1.4 (scx_cosmos at 1.1.7, scx_flow at
-//! 4.8.15).
+//! 4.8.15); of scx_wakelab `scx/src/scheduler.rs`.
 
 mod arena;
 mod bpfland;
@@ -11,6 +11,7 @@ mod lavd;
 mod p2dq;
 mod rusty;
 mod topology;
+mod wakelab;
 
 use std::borrow::Cow;
 use topology::ScxTopology;
@@ -66,6 +67,8 @@ impl Loading {
 pub struct Finds<'a> {
     /// The machine.
     pub topology: &'a Topology,
+    /// CONFIG_HZ.
+    pub hz: u64,
     /// Whether the kernel has a function (`ksym_exists()`).
     pub kernel_has: &'a dyn Fn(&str) -> bool,
     /// The size of a struct of the object, bytes.
@@ -145,6 +148,7 @@ pub fn loading(name: &str, finds: &Finds<'_>) -> Result<Loading, String> {
         "p2dq" => p2dq::p2dq(&mut loading, &machine)?,
         "chaos" => p2dq::chaos(&mut loading, &machine)?,
         "rusty" => rusty::rusty(&mut loading, &machine)?,
+        "wakelab" => wakelab::wakelab(&mut loading, &machine)?,
         _ => {}
     }
     Ok(loading)
