@@ -37,6 +37,10 @@ pub struct Entity {
     pub cpu: Cpu,
     /// The number of its affinity mask.
     pub mask: u32,
+    /// `p->sched_task_group`, by its number.
+    pub group: u32,
+    /// `cgrp_moving_from`.
+    pub cgrp_moving_from: Option<u32>,
     /// PF_EXITING.
     pub exiting: bool,
     /// It has been initialized, and not left.
@@ -84,6 +88,8 @@ impl Default for Entity {
         Entity {
             cpu: 0,
             mask: 0,
+            group: 0,
+            cgrp_moving_from: None,
             exiting: false,
             ready: false,
             queued: false,

@@ -7,6 +7,7 @@
 //! There is no bypass mode, so that a scheduler that ends stays where it was. CPUs do not come and go, migration is not
 //! disabled, SCX_KICK_WAIT is an error, and times are in ns where the kernel has jiffies (`runnable_at`).
 
+use crate::cgroup::TaskGroups;
 use crate::dispatch_q::{DispatchQ, Key, Mixed};
 use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
 use crate::flags::*;
@@ -177,7 +178,7 @@ const EINVAL: i64 = -22;
 /// sched_ext of all CPUs, under one scheduler.
 #[derive(Clone, Debug)]
 pub struct Ext {
-    rules: ExtRules,
+    pub(crate) rules: ExtRules,
     declared: Declared,
     costs: ExtCosts,
     masks: Vec<CpuMask>,
@@ -212,6 +213,8 @@ pub struct Ext {
     deferred: Vec<Cpu>,
     /// By task: `p->comm`.
     comms: Vec<String>,
+    /// Control groups.
+    pub(crate) groups: TaskGroups,
     /// How many times tasks have joined the lists of runnable ones.
     runnable_seq: u64,
     direct: Option<Direct>,
@@ -291,6 +294,7 @@ impl Ext {
             running: None,
             deferred: Vec::new(),
             comms: Vec::new(),
+            groups: TaskGroups::default(),
             runnable_seq: 0,
             direct: None,
             dsp: DspCtx::default(),
@@ -323,7 +327,7 @@ impl Ext {
         &self.tasks[p.0 as usize]
     }
 
-    fn task_mut(&mut self, p: TaskId) -> &mut Entity {
+    pub(crate) fn task_mut(&mut self, p: TaskId) -> &mut Entity {
         &mut self.tasks[p.0 as usize]
     }
 
@@ -368,7 +372,7 @@ impl Ext {
     }
 
     /// Calls an operation, if the scheduler has it and has not ended.
-    fn call<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, call: Call) -> i64 {
+    pub(crate) fn call<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, call: Call) -> i64 {
         if !self.declared.ops.has(call.op()) || self.exit.is_some() {
             return 0;
         }
@@ -381,14 +385,19 @@ impl Ext {
 
     /// An operation that returns 0 or an error: what it returned, of which `ops_sanitize_err()` has seen that it is
     /// one.
-    fn call_err<O: Ops + ?Sized>(&mut self, ops: &mut O, call: Call) -> i64 {
+    pub(crate) fn call_err<O: Ops + ?Sized>(&mut self, ops: &mut O, call: Call) -> i64 {
+        let result = self.call(ops, None, call);
+        self.sanitize_err(call.op(), result)
+    }
+
+    /// `ops_sanitize_err()`: what an operation has returned, if that is 0 or an error.
+    pub(crate) fn sanitize_err(&mut self, op: Op, result: i64) -> i64 {
         const MAX_ERRNO: i64 = 4095;
         const EPROTO: i64 = 71;
-        let result = self.call(ops, None, call);
         if (-MAX_ERRNO..=0).contains(&result) {
             return result;
         }
-        self.error(format!("ops.{}() returned an invalid errno {result}", call.op().name()));
+        self.error(format!("ops.{}() returned an invalid errno {result}", op.name()));
         -EPROTO
     }
 
@@ -409,7 +418,19 @@ impl Ext {
     /// `current->scx.kf_mask`, and `scx_kf_allow_flags[]`: 0 where nothing is locked.
     fn kf_mask(&self) -> u32 {
         match self.running {
-            None | Some(Call::Init | Call::CgroupInit | Call::InitTask { .. }) => 0,
+            None | Some(Call::Init | Call::InitTask { .. }) => 0,
+            // Of all that concerns groups, only the move of a task has its run queue locked.
+            Some(Call::CgroupMove { .. }) if !self.rules.old_messages => KF_REST,
+            Some(
+                Call::CgroupInit { .. }
+                | Call::CgroupExit { .. }
+                | Call::CgroupPrepMove { .. }
+                | Call::CgroupMove { .. }
+                | Call::CgroupCancelMove { .. }
+                | Call::CgroupSetWeight { .. }
+                | Call::CgroupSetBandwidth { .. }
+                | Call::CgroupSetIdle { .. },
+            ) => 0,
             Some(Call::SelectCpu { .. }) => KF_ENQUEUE | KF_SELECT_CPU,
             Some(Call::Enqueue { .. }) if self.rules.select_cpu_from_enqueue => KF_ENQUEUE | KF_SELECT_CPU,
             Some(Call::Enqueue { .. }) => KF_ENQUEUE,
@@ -474,14 +495,13 @@ impl Ext {
         self.spent += start + hold - clock;
     }
 
-    /// `ops.init()`, and `ops.cgroup_init()` of the root.
+    /// `ops.init()`, and `ops.cgroup_init()` of the control groups that are there.
     pub fn init<O: Ops + ?Sized>(&mut self, ops: &mut O) {
-        for call in [Call::Init, Call::CgroupInit] {
-            let failed = self.call_err(ops, call);
-            if failed != 0 {
-                self.error(format!("ops.{}() failed ({failed})", call.op().name()));
-            }
+        let failed = self.call_err(ops, Call::Init);
+        if failed != 0 {
+            self.error(format!("ops.init() failed ({failed})"));
         }
+        self.scx_cgroup_init(ops);
     }
 
     /// The loader is done: the scheduler is enabled, and so are the tasks that existed.
@@ -523,7 +543,8 @@ impl Ext {
         }
         let runnable_at = self.now;
         self.waits[at].clear();
-        self.tasks[at] = Entity { cpu, mask, runnable_at, weight: weight_to_cgroup(weight), ..Entity::default() };
+        let (group, weight) = (self.groups.of_joining(p), weight_to_cgroup(weight));
+        self.tasks[at] = Entity { cpu, mask, group, runnable_at, weight, ..Entity::default() };
         ops.set_slice(p, SCX_SLICE_DFL);
         ops.set_dsq_vtime(p, 0);
         let failed = self.call_err(ops, Call::InitTask { p, fork });
@@ -760,6 +781,27 @@ impl Ext {
             self.call(ops, Some(cpu), Call::Runnable { p, enq_flags });
         }
         self.do_enqueue_task(ops, cpu, p, enq_flags, sticky);
+    }
+
+    /// `sched_change_end()` of a task that was [dequeued](Self::dequeue_task) for a change: `enqueue_task_scx()` with
+    /// ENQUEUE_RESTORE, and `set_next_task_scx()` if it runs. `runs` is then its CPU's `rq_clock_task()`, ns.
+    pub(crate) fn restore_task<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        enq_flags: u64,
+        runs: Option<u64>,
+    ) {
+        self.set_runnable(p);
+        self.task_mut(p).queued = true;
+        self.rqs[cpu as usize].nr_running += 1;
+        self.call(ops, Some(cpu), Call::Runnable { p, enq_flags });
+        // A running task may not be the scheduler's: it goes by way of the local queue.
+        self.do_enqueue_task(ops, cpu, p, enq_flags, runs.map(|_| cpu));
+        if let Some(clock_task) = runs {
+            self.set_next_task(ops, cpu, p, clock_task);
+        }
     }
 
     /// `do_enqueue_task()`.

@@ -43,6 +43,12 @@ pub const SCX_TASK_REENQ_IMMED: u32 = 2 << 12;
 /// `SCX_TASK_REENQ_PREEMPTED`.
 pub const SCX_TASK_REENQ_PREEMPTED: u32 = 3 << 12;
 
+/// `DEQUEUE_SAVE`, `ENQUEUE_RESTORE`: the task comes back at once, changed.
+pub const DEQUEUE_SAVE: u64 = 2;
+/// `DEQUEUE_MOVE`, `ENQUEUE_MOVE`.
+pub const DEQUEUE_MOVE: u64 = 4;
+/// `DEQUEUE_NOCLOCK`, `ENQUEUE_NOCLOCK`.
+pub const DEQUEUE_NOCLOCK: u64 = 8;
 /// `SCX_DEQ_SLEEP`.
 pub const SCX_DEQ_SLEEP: u64 = 1;
 /// `SCX_DEQ_SCHED_CHANGE`, 7.1.

@@ -8,6 +8,7 @@
 //!        │ dispatch_q   local, global, user     │
 //!        │ idle         idle masks, their choice│
 //!        │ entity       what a task has         │
+//!        │ cgroup       control groups          │
 //!        │ stall        how a wait came to be   │
 //!        └──────┬───────────────────────▲───────┘
 //!          Call │                       │ kernel functions
@@ -19,6 +20,7 @@
 //! says when something happens, and applies what is asked of it ([`Request`](ext::Request)). Operations run at one
 //! moment; the time that they take is counted ([`Ext::take_spent`](ext::Ext::take_spent)).
 
+pub mod cgroup;
 pub mod dispatch_q;
 pub mod entity;
 pub mod ext;

@@ -1,5 +1,6 @@
 //! `struct sched_ext_ops`: what the core calls, and how a scheduler ends.
 
+use crate::cgroup::Bandwidth;
 use crate::ext::Ext;
 use crate::stall::seconds;
 use std::fmt;
@@ -31,12 +32,19 @@ pub enum Op {
     Enable,
     Disable,
     CgroupInit,
+    CgroupExit,
+    CgroupPrepMove,
+    CgroupMove,
+    CgroupCancelMove,
+    CgroupSetWeight,
+    CgroupSetBandwidth,
+    CgroupSetIdle,
     Init,
 }
 
 impl Op {
     /// All operations that the core calls.
-    pub const ALL: [Op; 21] = [
+    pub const ALL: [Op; 28] = [
         Op::SelectCpu,
         Op::Enqueue,
         Op::Dequeue,
@@ -57,6 +65,13 @@ impl Op {
         Op::Enable,
         Op::Disable,
         Op::CgroupInit,
+        Op::CgroupExit,
+        Op::CgroupPrepMove,
+        Op::CgroupMove,
+        Op::CgroupCancelMove,
+        Op::CgroupSetWeight,
+        Op::CgroupSetBandwidth,
+        Op::CgroupSetIdle,
         Op::Init,
     ];
 
@@ -83,6 +98,13 @@ impl Op {
             Op::Enable => "enable",
             Op::Disable => "disable",
             Op::CgroupInit => "cgroup_init",
+            Op::CgroupExit => "cgroup_exit",
+            Op::CgroupPrepMove => "cgroup_prep_move",
+            Op::CgroupMove => "cgroup_move",
+            Op::CgroupCancelMove => "cgroup_cancel_move",
+            Op::CgroupSetWeight => "cgroup_set_weight",
+            Op::CgroupSetBandwidth => "cgroup_set_bandwidth",
+            Op::CgroupSetIdle => "cgroup_set_idle",
             Op::Init => "init",
         }
     }
@@ -90,7 +112,7 @@ impl Op {
 
 /// The operations that a scheduler has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpSet(u32);
+pub struct OpSet(u64);
 
 impl OpSet {
     /// Whether the scheduler has the operation (`SCX_HAS_OP()`).
@@ -106,7 +128,7 @@ impl FromIterator<Op> for OpSet {
     }
 }
 
-/// A call of an operation, with its arguments.
+/// A call of an operation, with its arguments. Control groups are told by their numbers ([`Ext::group`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Call {
@@ -129,7 +151,14 @@ pub enum Call {
     ExitTask { p: TaskId },
     Enable { p: TaskId },
     Disable { p: TaskId },
-    CgroupInit,
+    CgroupInit { cgroup: u32 },
+    CgroupExit { cgroup: u32 },
+    CgroupPrepMove { p: TaskId, from: u32, to: u32 },
+    CgroupMove { p: TaskId, from: u32, to: u32 },
+    CgroupCancelMove { p: TaskId, from: u32, to: u32 },
+    CgroupSetWeight { cgroup: u32, weight: u32 },
+    CgroupSetBandwidth { cgroup: u32, bandwidth: Bandwidth },
+    CgroupSetIdle { cgroup: u32, idle: bool },
     Init,
 }
 
@@ -156,7 +185,14 @@ impl Call {
             Call::ExitTask { .. } => Op::ExitTask,
             Call::Enable { .. } => Op::Enable,
             Call::Disable { .. } => Op::Disable,
-            Call::CgroupInit => Op::CgroupInit,
+            Call::CgroupInit { .. } => Op::CgroupInit,
+            Call::CgroupExit { .. } => Op::CgroupExit,
+            Call::CgroupPrepMove { .. } => Op::CgroupPrepMove,
+            Call::CgroupMove { .. } => Op::CgroupMove,
+            Call::CgroupCancelMove { .. } => Op::CgroupCancelMove,
+            Call::CgroupSetWeight { .. } => Op::CgroupSetWeight,
+            Call::CgroupSetBandwidth { .. } => Op::CgroupSetBandwidth,
+            Call::CgroupSetIdle { .. } => Op::CgroupSetIdle,
             Call::Init => Op::Init,
         }
     }

@@ -189,6 +189,7 @@ task_fields_in_memory!(BpfOps);
 impl Running<'_> {
     /// Runs a program, and turns a fault into the scheduler's end. Its instructions take their time.
     fn run(&mut self, ext: &mut Ext, run: impl FnOnce(&mut Machine, &mut InKernel<'_>) -> Result<u64, Fault>) -> u64 {
+        self.state.objects.cgroups.sync(self.machine.memory_mut(), ext);
         let result = run(self.machine, &mut InKernel { ext, state: self.state });
         let counts = self.machine.take_counts();
         ext.spend(taken(&self.state.costs, &counts));
@@ -205,10 +206,11 @@ impl Running<'_> {
 impl Ops for Running<'_> {
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
         let Some(program) = self.state.programs[call.op() as usize] else { return 0 };
-        let root = self.state.objects.root_cgroup;
         let memory = self.machine.memory_mut();
         let objects = &mut self.state.objects;
+        objects.cgroups.sync(memory, ext);
         let mut task = |p: TaskId| objects.sync_task(memory, ext, p);
+        let mut fourth = 0;
         let args: [u64; 3] = match call {
             Call::SelectCpu { p, prev_cpu, wake_flags } => [task(p), u64::from(prev_cpu), wake_flags],
             Call::Enqueue { p, enq_flags } => [task(p), enq_flags, 0],
@@ -234,20 +236,40 @@ impl Ops for Running<'_> {
             }
             Call::InitTask { p, fork } => {
                 let addr = task(p);
-                let values = [("fork", u64::from(fork)), ("cgroup", root)];
+                let cgroup = objects.cgroups.addr(ext.tg_cgrp(ext.task(p).group));
+                let values = [("fork", u64::from(fork)), ("cgroup", cgroup)];
                 [addr, objects.args(memory, "scx_init_task_args", &values), 0]
             }
             Call::ExitTask { p } => {
                 let addr = task(p);
                 [addr, objects.args(memory, "scx_exit_task_args", &[("cancelled", 0)]), 0]
             }
-            Call::CgroupInit => {
-                let values =
-                    [("weight", 100), ("bw_period_us", 100_000), ("bw_quota_us", u64::MAX), ("bw_burst_us", 0)];
-                [root, objects.args(memory, "scx_cgroup_init_args", &values), 0]
+            Call::CgroupInit { cgroup } => {
+                let group = ext.group(cgroup);
+                let values = [
+                    ("weight", u64::from(group.weight)),
+                    ("bw_period_us", group.bandwidth.period_us),
+                    ("bw_quota_us", group.bandwidth.quota_us),
+                    ("bw_burst_us", group.bandwidth.burst_us),
+                ];
+                [objects.cgroups.addr(cgroup), objects.args(memory, "scx_cgroup_init_args", &values), 0]
             }
+            Call::CgroupExit { cgroup } => [objects.cgroups.addr(cgroup), 0, 0],
+            Call::CgroupPrepMove { p, from, to }
+            | Call::CgroupMove { p, from, to }
+            | Call::CgroupCancelMove { p, from, to } => {
+                let addr = task(p);
+                [addr, objects.cgroups.addr(from), objects.cgroups.addr(to)]
+            }
+            Call::CgroupSetWeight { cgroup, weight } => [objects.cgroups.addr(cgroup), u64::from(weight), 0],
+            Call::CgroupSetBandwidth { cgroup, bandwidth } => {
+                fourth = bandwidth.burst_us;
+                [objects.cgroups.addr(cgroup), bandwidth.period_us, bandwidth.quota_us]
+            }
+            Call::CgroupSetIdle { cgroup, idle } => [objects.cgroups.addr(cgroup), u64::from(idle), 0],
             Call::Init => [0; 3],
         };
+        let args = [args[0], args[1], args[2], fourth];
         let result = self.run(ext, |machine, kernel| machine.call_ops(kernel, program, &args));
         // Operations return an s32, or nothing.
         i64::from(result as i32)

@@ -1,9 +1,11 @@
-//! What programs see of the kernel: tasks, run queues, cpumasks, the root control group, in the machine's memory.
+//! What programs see of the kernel: tasks, run queues, cpumasks, in the machine's memory.
 
+use crate::cgroups::Cgroups;
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_bpf::btf::Btf;
 use wakelab_bpf::image::Image;
 use wakelab_bpf::memory::Memory;
+use wakelab_ext::cgroup::ROOT;
 use wakelab_ext::entity::Curr;
 use wakelab_ext::ext::Ext;
 use wakelab_ext::ops::{TaskInfo, pid, task_of_pid};
@@ -23,8 +25,6 @@ const SCX_TASK_QUEUED: u32 = 1;
 const SCX_TASK_ENABLED: u32 = 3 << 8;
 /// What clocks show when a run begins, ns: programs take 0 for a time that was never set.
 pub const UPTIME_NS: u64 = 1 << 32;
-/// The cgroup id of the root (`cgrp->kn->id`).
-pub const ROOT_CGROUP_ID: u64 = 1;
 
 /// The fields that have values, by type. Of `task_struct` those that a program may write are `scx.slice` and
 /// `scx.dsq_vtime`, as in the kernel (`bpf_scx_btf_struct_access()`).
@@ -86,7 +86,6 @@ pub const FIELDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cgroup", &["ancestors", "kn", "level", "self"]),
-    // The root has no parent.
     ("cgroup_subsys_state", &["cgroup", "parent"]),
     // Programs come to none: `cpufreq_cpu_data` has no place in memory.
     ("cpufreq_policy", &["cpuinfo.max_freq", "max"]),
@@ -123,34 +122,34 @@ const OWN_TYPES: [&str; 4] = ["scx_cmask", "atomic_t", "bpf_perf_event_value", "
 
 /// Where a field is, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Field {
-    offset: u32,
-    size: u32,
+pub(crate) struct Field {
+    pub offset: u32,
+    pub size: u32,
 }
 
 /// The fields of one struct, by their place in [`FIELDS`], and its size, bytes.
 #[derive(Clone, Debug, Default)]
-struct Layout {
+pub(crate) struct Layout {
     fields: BTreeMap<&'static str, Field>,
-    size: u32,
+    pub size: u32,
 }
 
 impl Layout {
     /// Where the kernel has the fields. Those that it does not have are left out.
-    fn new(btf: &Btf, name: &str) -> Self {
+    pub fn new(btf: &Btf, name: &str) -> Self {
         let Some(id) = btf.find_composite(name) else { return Layout::default() };
         let known = FIELDS.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, fields)| fields);
         let fields = known.iter().filter_map(|&path| Some((path, field(btf, name, path)?))).collect();
         Layout { fields, size: btf.size(id).unwrap_or(0) as u32 }
     }
 
-    fn get(&self, path: &str) -> Option<Field> {
+    pub fn get(&self, path: &str) -> Option<Field> {
         self.fields.get(path).copied()
     }
 }
 
 /// Where the field of a dotted path is in a struct.
-fn field(btf: &Btf, name: &str, path: &str) -> Option<Field> {
+pub(crate) fn field(btf: &Btf, name: &str, path: &str) -> Option<Field> {
     let (offset, kind) = btf.field(name, path)?;
     Some(Field { offset, size: btf.size(kind)? as u32 })
 }
@@ -181,6 +180,8 @@ struct Task {
     flags: u32,
     /// The number of the mask that `cpus_ptr` points to; `u32::MAX` before it is set.
     mask: u32,
+    /// The number of the group that `cgroups` and `sched_task_group` lead to.
+    group: u32,
     /// `p->tgid`.
     tgid: u64,
     /// `p->real_parent`, if that is a task.
@@ -221,10 +222,8 @@ pub struct KernelObjects {
     pub idle_masks: Vec<[u64; 2]>,
     /// An empty mask (`cpu_none_mask`).
     pub none: u64,
-    /// The root control group.
-    pub root_cgroup: u64,
-    css_set: u64,
-    task_group: u64,
+    /// Control groups.
+    pub cgroups: Cgroups,
     /// An address for `p->mm` of each process.
     mms: BTreeMap<u32, u64>,
     /// Arguments of `ops.init_task()`, `ops.exit_task()` and others, and their layouts.
@@ -273,9 +272,7 @@ impl KernelObjects {
             online,
             idle_masks,
             none,
-            root_cgroup: 0,
-            css_set: 0,
-            task_group: 0,
+            cgroups: Cgroups::new(btf, memory),
             mms: BTreeMap::new(),
             args: BTreeMap::new(),
             mask_len,
@@ -283,7 +280,6 @@ impl KernelObjects {
             rq,
         };
         objects.write_mask(memory, online, &CpuMask::full(nr_cpus));
-        objects.add_cgroup(btf, memory);
         for cpu in 0..nr_cpus {
             objects.add_cpu(memory, cpu);
         }
@@ -295,36 +291,13 @@ impl KernelObjects {
         Ok(objects)
     }
 
-    fn add_cgroup(&mut self, btf: &Btf, memory: &mut Memory) {
-        let [cgroup, kn, css_set, task_group] =
-            ["cgroup", "kernfs_node", "css_set", "task_group"].map(|name| (name, Layout::new(btf, name)));
-        let [cgroup_at, kn_at, css_set_at, task_group_at] = [&cgroup, &kn, &css_set, &task_group]
-            .map(|(name, layout)| memory.region(&format!("{name} of the root"), layout.size.max(64)));
-        let name_at = memory.region("name of the root cgroup", 8);
-        put(memory, cgroup_at, cgroup.1.get("kn"), kn_at);
-        put(memory, cgroup_at, cgroup.1.get("level"), 0);
-        // The first of its ancestors is itself, and so is the css's cgroup.
-        if let Some(ancestors) = cgroup.1.get("ancestors") {
-            put(memory, cgroup_at, Some(Field { size: 8, ..ancestors }), cgroup_at);
-        }
-        let css = field(btf, "cgroup_subsys_state", "cgroup");
-        if let (Some(own), Some(css)) = (cgroup.1.get("self"), css) {
-            put(memory, cgroup_at, Some(Field { offset: own.offset + css.offset, ..css }), cgroup_at);
-        }
-        put(memory, kn_at, kn.1.get("id"), ROOT_CGROUP_ID);
-        put(memory, kn_at, kn.1.get("name"), name_at);
-        put(memory, css_set_at, css_set.1.get("dfl_cgrp"), cgroup_at);
-        put(memory, task_group_at, task_group.1.get("css.cgroup"), cgroup_at);
-        (self.root_cgroup, self.css_set, self.task_group) = (cgroup_at, css_set_at, task_group_at);
-    }
-
     fn add_cpu(&mut self, memory: &mut Memory, cpu: Cpu) {
         let idle = memory.region(&format!("idle task of CPU {cpu}"), self.task.size);
         put(memory, idle, self.task.get("flags"), u64::from(PF_IDLE | PF_KTHREAD));
         put(memory, idle, self.task.get("prio"), 120);
         put(memory, idle, self.task.get("static_prio"), 120);
         put(memory, idle, self.task.get("cpus_ptr"), self.online);
-        put(memory, idle, self.task.get("cgroups"), self.css_set);
+        put(memory, idle, self.task.get("cgroups"), self.cgroups.css_set(ROOT));
         let rq = memory.region(&format!("rq of CPU {cpu}"), self.rq.size.max(64));
         put(memory, rq, self.rq.get("cpu"), u64::from(cpu));
         put(memory, rq, self.rq.get("curr"), idle);
@@ -346,7 +319,7 @@ impl KernelObjects {
         let tgid = if info.process < 1 << 31 { u64::from(info.process) + (1 << 20) } else { pid };
         let parent = info.parent.filter(|&parent| self.lives(parent));
         self.children.extend(parent.map(|parent| (parent, info.task)));
-        self.tasks[at] = Task { addr, flags, mask: u32::MAX, tgid, parent, dead: false, held: 0 };
+        self.tasks[at] = Task { addr, flags, mask: u32::MAX, group: ROOT, tgid, parent, dead: false, held: 0 };
         let parent = parent.and_then(|parent| self.addr(parent)).unwrap_or(self.idle[0]);
         let prio = u64::from(info.static_prio);
         let mm = match info.kthread {
@@ -366,8 +339,8 @@ impl KernelObjects {
             ("group_leader", addr),
             ("nr_cpus_allowed", u64::from(info.cpus_ptr.weight().min(nr_cpus))),
             ("numa_preferred_nid", u64::MAX),
-            ("cgroups", self.css_set),
-            ("sched_task_group", self.task_group),
+            ("cgroups", self.cgroups.css_set(ROOT)),
+            ("sched_task_group", self.cgroups.task_group(ROOT)),
             ("flags", u64::from(flags)),
             ("scx.sticky_cpu", u64::MAX),
         ];
@@ -550,6 +523,11 @@ impl KernelObjects {
             }
             self.tasks[task.0 as usize].mask = entity.mask;
         }
+        if of.group != entity.group {
+            put(memory, addr, self.task.get("cgroups"), self.cgroups.css_set(entity.group));
+            put(memory, addr, self.task.get("sched_task_group"), self.cgroups.task_group(entity.group));
+            self.tasks[task.0 as usize].group = entity.group;
+        }
         addr
     }
 
@@ -596,7 +574,7 @@ impl KernelObjects {
 
 /// Writes a field of 1 to 8 bytes, if the kernel has it.
 #[inline]
-fn put(memory: &mut Memory, addr: u64, field: Option<Field>, value: u64) {
+pub(crate) fn put(memory: &mut Memory, addr: u64, field: Option<Field>, value: u64) {
     let Some(field) = field else { return };
     let at = addr + u64::from(field.offset);
     // Regions are as long as the struct, so that writing cannot fail.

@@ -1,7 +1,8 @@
 //! The kernel functions of sched_ext that programs call (`kernel/sched/ext/ext.c` and `idle.c`).
 
 use crate::bpf_ops::{InKernel, Running};
-use crate::kernel_objects::{ROOT_CGROUP_ID, UPTIME_NS};
+use crate::cgroups;
+use crate::kernel_objects::UPTIME_NS;
 use wakelab_bpf::machine::{Fault, Machine};
 use wakelab_ext::flags::{SCX_CPUPERF_ONE, SCX_DSQ_LOCAL, SCX_OPS_BUILTIN_IDLE_PER_NODE, SCX_PICK_IDLE_IN_NODE};
 use wakelab_ext::idle::IdleError;
@@ -15,18 +16,19 @@ pub type Kfunc = fn(&mut InKernel<'_>, &mut Machine, [u64; 5]) -> Result<u64, Fa
 
 const EBUSY: i64 = -16;
 const ENOENT: i64 = -2;
-const EINVAL: i64 = -22;
+pub(crate) const EINVAL: i64 = -22;
 
 /// The functions, by name.
 pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("__scx_bpf_dsq_insert_vtime", dsq_insert_vtime_args),
     ("__scx_bpf_select_cpu_and", select_cpu_and_args),
-    ("bpf_cgroup_ancestor", cgroup_ancestor),
-    ("bpf_cgroup_from_id", cgroup_from_id),
-    ("bpf_cgroup_release", nothing),
-    ("bpf_iter_css_destroy", iter_css_destroy),
-    ("bpf_iter_css_new", iter_css_new),
-    ("bpf_iter_css_next", iter_css_next),
+    ("bpf_cgroup_acquire", cgroups::cgroup_acquire),
+    ("bpf_cgroup_ancestor", cgroups::cgroup_ancestor),
+    ("bpf_cgroup_from_id", cgroups::cgroup_from_id),
+    ("bpf_cgroup_release", cgroups::cgroup_release),
+    ("bpf_iter_css_destroy", cgroups::iter_css_destroy),
+    ("bpf_iter_css_new", cgroups::iter_css_new),
+    ("bpf_iter_css_next", cgroups::iter_css_next),
     ("bpf_iter_scx_dsq_destroy", iter_scx_dsq_destroy),
     ("bpf_iter_scx_dsq_new", iter_scx_dsq_new),
     ("bpf_iter_scx_dsq_next", iter_scx_dsq_next),
@@ -87,7 +89,7 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("scx_bpf_reenqueue_local___v2", reenqueue_local_anywhere),
     ("scx_bpf_select_cpu_and", select_cpu_and),
     ("scx_bpf_select_cpu_dfl", select_cpu_dfl),
-    ("scx_bpf_task_cgroup", task_cgroup),
+    ("scx_bpf_task_cgroup", cgroups::task_cgroup),
     ("scx_bpf_task_cpu", task_cpu),
     ("scx_bpf_task_running", task_running),
     ("scx_bpf_task_set_dsq_vtime", task_set_dsq_vtime),
@@ -100,10 +102,10 @@ pub fn find(name: &str) -> Option<Kfunc> {
     KFUNCS.binary_search_by(|(other, _)| (*other).cmp(name)).ok().map(|at| KFUNCS[at].1)
 }
 
-type Returned = Result<u64, Fault>;
+pub(crate) type Returned = Result<u64, Fault>;
 
 /// An s32 as a register returns it.
-fn s32(value: i64) -> Returned {
+pub(crate) fn s32(value: i64) -> Returned {
     Ok(value as u64)
 }
 
@@ -507,45 +509,6 @@ fn task_running(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> R
     let p = task(kernel, "scx_bpf_task_running", args[0])?;
     let cpu = kernel.ext.task(p).cpu;
     Ok(u64::from(kernel.state.objects.curr(kernel.ext, cpu) == args[0]))
-}
-
-fn task_cgroup(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
-    Ok(kernel.state.objects.root_cgroup)
-}
-
-/// `bpf_cgroup_from_id()`, where the root is all there is.
-fn cgroup_from_id(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    Ok(if args[0] == ROOT_CGROUP_ID { kernel.state.objects.root_cgroup } else { 0 })
-}
-
-/// `bpf_cgroup_ancestor()`: the root is its own at level 0.
-fn cgroup_ancestor(_: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    Ok(if args[1] as i32 == 0 { args[0] } else { 0 })
-}
-
-/// `bpf_iter_css_new()` from the root on.
-fn iter_css_new(_: &mut InKernel<'_>, machine: &mut Machine, [iter, start, order, ..]: [u64; 5]) -> Returned {
-    const BPF_CGROUP_ITER_DESCENDANTS_PRE: u64 = 2;
-    const BPF_CGROUP_ITER_CHILDREN: u64 = 5;
-    let (first, result) = match order {
-        // Down and up the root is all; it has no children.
-        BPF_CGROUP_ITER_DESCENDANTS_PRE..BPF_CGROUP_ITER_CHILDREN => (start, 0),
-        BPF_CGROUP_ITER_CHILDREN => (0, 0),
-        _ => (0, EINVAL),
-    };
-    machine.memory_mut().write_u64(iter, first)?;
-    s32(result)
-}
-
-fn iter_css_next(_: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
-    let next = machine.memory().read_u64(args[0])?;
-    machine.memory_mut().write_u64(args[0], 0)?;
-    Ok(next)
-}
-
-fn iter_css_destroy(_: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
-    machine.memory_mut().write_u64(args[0], 0)?;
-    Ok(0)
 }
 
 fn task_from_pid(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {

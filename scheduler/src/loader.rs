@@ -302,16 +302,9 @@ fn declared(ops: &StructOps, known_flags: u64) -> Result<(Declared, [Option<u32>
     Ok((declared, programs))
 }
 
-/// Operations that a simulated kernel has no reason to call: it has one control group, all CPUs stay, cores are shared
-/// with anybody, and nobody asks for a dump or, when a run is over, for what `ops.exit()` recorded.
-const NEVER_CALLED: [&str; 17] = [
-    "cgroup_cancel_move",
-    "cgroup_exit",
-    "cgroup_move",
-    "cgroup_prep_move",
-    "cgroup_set_bandwidth",
-    "cgroup_set_idle",
-    "cgroup_set_weight",
+/// Operations that a simulated kernel has no reason to call: all CPUs stay, cores are shared with anybody, and nobody
+/// asks for a dump or, when a run is over, for what `ops.exit()` recorded.
+const NEVER_CALLED: [&str; 10] = [
     "core_sched_before",
     "cpu_offline",
     "cpu_online",

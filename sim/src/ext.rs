@@ -16,6 +16,7 @@ use crate::task::State;
 use crate::{Setup, SimError};
 use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
+use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
 use wakelab_ext::entity::{Clocks, Dsq};
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
 use wakelab_ext::flags::{
@@ -29,7 +30,7 @@ use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
-use wakelab_workload::{Call, Op, Workload};
+use wakelab_workload::{Call, CpuMax, Group, Op, Workload};
 
 /// ENQUEUE_NOCLOCK, of which schedulers see nothing by name.
 const ENQUEUE_NOCLOCK: u64 = 8;
@@ -125,6 +126,24 @@ fn scx_event(task: TaskId, step: Step) -> Event {
     Event::Scx { task: task.0, cpu: step.on, step: kind, op: op.map(scx::Op::name), dsq, queued, to_cpu }
 }
 
+/// A group of a workload, as the core knows it.
+pub fn scx_task_group(group: &Group) -> TaskGroup {
+    let name = group.name.rsplit('/').next().unwrap_or_default();
+    let bandwidth = group.max.map(|CpuMax { quota, period, burst }| Bandwidth {
+        period_us: period / 1000,
+        quota_us: quota / 1000,
+        burst_us: burst / 1000,
+    });
+    TaskGroup {
+        name: name.to_owned(),
+        parent: group.parent,
+        autogroup: group.autogroup,
+        weight: group.weight,
+        idle: group.idle,
+        bandwidth: bandwidth.unwrap_or_default(),
+    }
+}
+
 /// What of a run is not modelled beside a scheduler of sched_ext.
 fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> {
     let calls = |of: fn(&Call) -> bool| {
@@ -133,9 +152,6 @@ fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> 
     };
     if model.above_fair {
         return Some("a realtime or deadline task");
-    }
-    if !workload.groups.is_empty() {
-        return Some("a control group");
     }
     if model.uclamp.is_some() {
         return Some("a utilisation clamp");
@@ -271,6 +287,12 @@ impl<S: Sink> Sim<'_, '_, S> {
             let scales = pm.cpus.iter().map(|cpu| cpu.freq_scale as u32);
             state.ext.rqs.iter_mut().zip(scales).for_each(|(rq, scale)| rq.freq_capacity = scale);
         }
+        // Control groups are older than the scheduler.
+        for group in &self.sys.model.workload.groups {
+            let group = scx_task_group(group);
+            let made = self.with_ext(|ext, ops| ext.tg_online(ops, group));
+            debug_assert!(made.is_ok(), "no scheduler is asked before it is enabled");
+        }
         self.with_ext(|ext, ops| ext.init(ops));
         if self.sys.pm.is_some() {
             // The CPUs' targets are the highest now, and the fair class loses its tasks, which tells governors.
@@ -304,10 +326,11 @@ impl<S: Sink> Sim<'_, '_, S> {
             idle_policy: entity.is_idle(),
             cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),
         };
-        let (cpu, mask, weight) = (task.cpu, task.mask, u64::from(entity.load.weight));
+        let (cpu, mask, weight, group) = (task.cpu, task.mask, u64::from(entity.load.weight), entity.group);
         self.with_ext(|ext, ops| {
             ops.add_task(&info);
             ext.name_task(id, &info.comm);
+            ext.join_group(id, group);
             ext.prepare_task(ops, id, cpu, mask, weight, fork);
         });
     }

@@ -1,5 +1,6 @@
 //! All integration tests of the crate, in one binary.
 
+mod cgroups;
 mod dispatch;
 mod dispatch_queues;
 mod errors;

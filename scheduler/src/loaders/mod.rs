@@ -138,6 +138,7 @@ pub fn loading(name: &str, finds: &Finds<'_>) -> Result<Loading, String> {
     // Crates add their version: `bpfland_1.1.4_g...`.
     match name.split('_').next().unwrap_or(name) {
         "central" => central(&mut loading, &machine),
+        "flatcg" => flatcg(&mut loading, &machine),
         "bpfland" => bpfland::bpfland(&mut loading, &machine),
         "cosmos" => bpfland::cosmos(&mut loading, &machine),
         "flash" => bpfland::flash(&mut loading, &machine),
@@ -152,6 +153,11 @@ pub fn loading(name: &str, finds: &Finds<'_>) -> Result<Loading, String> {
         _ => {}
     }
     Ok(loading)
+}
+
+/// `main()` of tools/sched_ext/scx_flatcg.c.
+fn flatcg(loading: &mut Loading, machine: &Machine<'_>) {
+    loading.set(&[("nr_cpus", i128::from(machine.nr_cpus)), ("cgrp_slice_ns", i128::from(SCX_SLICE_DFL))]);
 }
 
 fn central(loading: &mut Loading, machine: &Machine<'_>) {

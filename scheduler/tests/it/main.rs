@@ -1,5 +1,6 @@
 //! Schedulers in BPF in simulated time.
 
+mod cgroups;
 mod misbehaves;
 mod selftests;
 mod simple;
