@@ -36,6 +36,8 @@ pub struct Cgroups {
     list: Vec<Cgroup>,
     /// Where `self` is in a `struct cgroup`.
     own_css: u32,
+    /// Where `subsys[cpu_cgrp_id]` is in it.
+    cpu_css: Option<Field>,
     /// Groups by the regions of their `struct cgroup`.
     by_region: BTreeMap<u32, u32>,
 }
@@ -47,8 +49,10 @@ impl Cgroups {
             ["cgroup", "kernfs_node", "css_set", "task_group"].map(|name| Layout::new(btf, name));
         let css = ["cgroup", "parent"].map(|path| field(btf, "cgroup_subsys_state", path));
         let own_css = cgroup.get("self").map_or(0, |own| own.offset);
+        let cpu_css = cgroup.get("subsys").zip(btf.enum_value(Some("cgroup_subsys_id"), "cpu_cgrp_id"));
+        let cpu_css = cpu_css.map(|(subsys, cpu)| Field { offset: subsys.offset + 8 * cpu as u32, size: 8 });
         let (list, by_region) = (Vec::new(), BTreeMap::new());
-        let mut cgroups = Cgroups { cgroup, kernfs_node, css_set, task_group, css, own_css, list, by_region };
+        let mut cgroups = Cgroups { cgroup, kernfs_node, css_set, task_group, css, own_css, cpu_css, list, by_region };
         cgroups.add(memory, "", Some(&[ROOT]), ROOT);
         cgroups
     }
@@ -59,6 +63,8 @@ impl Cgroups {
             let of = ext.group(group);
             let ancestors = (!of.autogroup).then(|| ext.cgroup_ancestors(group));
             self.add(memory, &of.name, ancestors.as_deref(), of.parent);
+            // Workloads do not change it later.
+            put(memory, self.task_group(group), self.task_group.get("idle"), of.idle.into());
         }
     }
 
@@ -103,6 +109,8 @@ impl Cgroups {
         let [of, parent] = self.css.map(|f| f.map(|f| Field { offset: self.own_css + f.offset, ..f }));
         put(memory, cgroup, of, cgroup);
         put(memory, cgroup, parent, above);
+        // A css is the first member of its task_group.
+        put(memory, cgroup, self.cpu_css, task_group);
         put(memory, task_group, self.task_group.get("css.cgroup"), cgroup);
         self.list.push(Cgroup { cgroup, css_set, task_group, ancestors });
     }

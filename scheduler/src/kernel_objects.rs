@@ -78,6 +78,8 @@ pub const FIELDS: &[(&str, &[&str])] = &[
             "clock_task",
             "cpu",
             "curr",
+            // No CPU that goes offline waits for its tasks to leave.
+            "hotplug_wait.task",
             "idle",
             "lost_idle_time",
             "nr_running",
@@ -85,12 +87,12 @@ pub const FIELDS: &[(&str, &[&str])] = &[
             "scx.nr_running",
         ],
     ),
-    ("cgroup", &["ancestors", "kn", "level", "self"]),
+    ("cgroup", &["ancestors", "kn", "level", "self", "subsys"]),
     ("cgroup_subsys_state", &["cgroup", "parent"]),
     // Programs come to none: `cpufreq_cpu_data` has no place in memory.
     ("cpufreq_policy", &["cpuinfo.max_freq", "max"]),
     ("css_set", &["dfl_cgrp"]),
-    ("task_group", &["css.cgroup"]),
+    ("task_group", &["css.cgroup", "idle"]),
     ("kernfs_node", &["id", "name"]),
     ("cpumask", &["bits"]),
     ("scx_init_task_args", &["cgroup", "fork"]),

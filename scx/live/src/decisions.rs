@@ -26,11 +26,10 @@ const MACHINES: [(&str, u64); 4] = [
     ("pixel6", 60_000_000),
 ];
 /// The loads, and how much of each there is: from mostly idle to overloaded.
-const LOADS: [(&str, Load); 4] = [
+const LOADS: [(&str, Load); 3] = [
     ("netperf:TCP_RR", Load::Percent(50)),
     ("netperf:TCP_RR", Load::Percent(150)),
     ("hackbench:process-pipe", Load::Instances(1)),
-    ("schbench:normal", Load::Instances(1)),
 ];
 
 /// Where records go, and why one could not be written.
