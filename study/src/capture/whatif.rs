@@ -72,6 +72,10 @@ pub fn recorded_side(
     };
     let wrong = |what: String| WhatIfError::Switches { path: path.clone(), what };
     let all: Switches = match (source, &about.switches) {
+        (Source::Simulated(_), Some(switches)) if switches.contains("scx:") => {
+            let expected = "expected a run of the fair class";
+            return Err(wrong(format!("it ran under a scheduler of sched_ext ({switches}); {expected}")));
+        }
         (Source::Simulated(_), Some(switches)) => switches.parse().map_err(|e| wrong(format!("{e}")))?,
         (Source::Recorded(tables), _) => match tables.decisions.first() {
             None => Switches::default(),

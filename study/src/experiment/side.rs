@@ -1,6 +1,7 @@
 //! A side as it is written: switches, the kernel that it may name itself, and its name.
 
 use crate::scheduler::load_scheduler;
+use std::sync::Arc;
 use wakelab_input::printable;
 use wakelab_kernel::{Setting, SettingError, Switches};
 use wakelab_scheduler::BpfScheduler;
@@ -97,6 +98,39 @@ pub fn named_scheduler(schedulers: &Schedulers, text: &str) -> Result<BpfSchedul
     }
     let named = side.scheduler.expect("the text begins with one");
     load_scheduler(schedulers, &named.name, &named.settings).map(|(scheduler, _)| scheduler)
+}
+
+/// A side without a kernel of its own, read apart from an experiment.
+#[derive(Clone, Debug)]
+pub struct OwnSide {
+    /// The switches.
+    pub switches: Switches,
+    /// The scheduler of sched_ext.
+    pub scheduler: Option<Arc<BpfScheduler>>,
+    /// How it is written, with the version of a crate that was found.
+    pub label: String,
+}
+
+impl OwnSide {
+    /// Reads the text of a side: switches, and a scheduler whose path begins at the current folder.
+    ///
+    /// # Errors
+    /// Fails with what is wrong if a word is unknown or names a kernel, and if the scheduler cannot be found, read or
+    /// compiled.
+    pub fn read(schedulers: &Schedulers, text: &str) -> Result<Self, String> {
+        let SideText { kernel, scheduler, switches } = SideText::parse(text)?;
+        if let Some(kernel) = kernel {
+            return Err(format!("kernel={kernel} names a kernel; expected switches and schedulers alone"));
+        }
+        let mut label = switches.to_string();
+        let Some(SchedulerText { name, settings }) = scheduler else {
+            return Ok(OwnSide { switches, scheduler: None, label });
+        };
+        let (loaded, name) = load_scheduler(schedulers, &name, &settings)?;
+        let separator = if label.is_empty() { "" } else { "," };
+        label = format!("{}{separator}{label}", SchedulerText { name, settings });
+        Ok(OwnSide { switches, scheduler: Some(Arc::new(loaded)), label })
+    }
 }
 
 impl SideText {
