@@ -455,6 +455,14 @@ impl Machine {
         self.maps.the_arena().map(|arena| arena | (addr & 0xffff_ffff))
     }
 
+    /// Allocates pages of the arena for so many bytes, as a kernel that shares memory with programs does: where they
+    /// begin, cleared. `None` without an arena, or if it is full.
+    pub fn arena_alloc(&mut self, bytes: u64) -> Option<u64> {
+        let pages = u32::try_from(bytes.div_ceil(crate::maps::PAGE_SIZE)).ok()?;
+        let map = self.maps.arena_map()?;
+        self.maps.arena_alloc(map, &mut self.memory, 0, pages).ok().filter(|&at| at != 0)
+    }
+
     /// The number of the map with a name.
     pub fn map(&self, name: &str) -> Option<u32> {
         self.maps.by_name(name)

@@ -166,6 +166,17 @@ pub struct ScxRq {
     pub cpu_released: bool,
     /// `cpus_to_kick`, with what each is to do, in the order of the CPUs' numbers.
     pub kicks: Vec<(Cpu, Kick)>,
+    /// `cpus_to_wait`: those of them that it waits for (`SCX_KICK_WAIT`), in the same order.
+    pub cpus_to_wait: Vec<Cpu>,
+    /// `cpus_to_sync` with the CPU's `scx_kick_syncs`: whom it waits for, and their `kick_sync` when they were kicked.
+    /// Up to 6.12 `cpus_to_wait` with `scx_kick_cpus_pnt_seqs`.
+    pub cpus_to_sync: Vec<(Cpu, u64)>,
+    /// `kick_sync`, up to 6.12 `pnt_seq`: how often the CPU has done what those that wait for it wait for.
+    pub kick_sync: u64,
+    /// `kick_sync_pending`: its next pick begins the wait.
+    pub kick_sync_pending: bool,
+    /// `kick_sync_bal_cb` is queued: the CPU waits when it has scheduled. Up to 6.12: it waits in the interrupt.
+    pub kick_sync_waits: bool,
     /// What the CPU did last, which tells how a stall came to be.
     pub lately: Lately,
 }
@@ -188,6 +199,11 @@ impl Default for ScxRq {
             reenq_users: Vec::new(),
             cpu_released: false,
             kicks: Vec::new(),
+            cpus_to_wait: Vec::new(),
+            cpus_to_sync: Vec::new(),
+            kick_sync: 0,
+            kick_sync_pending: false,
+            kick_sync_waits: false,
             lately: Lately::default(),
         }
     }

@@ -5,9 +5,10 @@
 //! until locks can be given up is done when the caller says so ([`Ext::run_deferred`]), wherever it was asked for.
 //!
 //! There is no bypass mode, so that a scheduler that ends stays where it was. CPUs do not come and go, migration is not
-//! disabled, SCX_KICK_WAIT is an error, and times are in ns where the kernel has jiffies (`runnable_at`).
+//! disabled, and times are in ns where the kernel has jiffies (`runnable_at`).
 
 use crate::cgroup::TaskGroups;
+use crate::cid::Cids;
 use crate::dispatch_q::{DispatchQ, Key, Mixed};
 use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
 use crate::flags::*;
@@ -26,6 +27,8 @@ pub struct Declared {
     pub name: String,
     /// The operations it has.
     pub ops: OpSet,
+    /// It is a `struct sched_ext_ops_cid`, which names CPUs by their cids ([`Cids`]), 7.2.
+    pub cid_form: bool,
     /// `ops.flags`.
     pub flags: u64,
     /// `ops.dispatch_max_batch`; 0 for [`SCX_DSP_DFL_MAX_BATCH`].
@@ -63,6 +66,8 @@ pub enum Request {
         /// To where.
         to: Cpu,
     },
+    /// A CPU may have nobody to wait for any more ([`Ext::kick_waits`]).
+    KickSynced(Cpu),
     /// `cpufreq_update_util()` of a CPU: its performance target was set.
     CpuPerf(Cpu),
     /// A timer of the scheduler is to expire.
@@ -173,6 +178,11 @@ const KF_ENQUEUE: u32 = 1 << 2;
 const KF_SELECT_CPU: u32 = 1 << 3;
 const KF_REST: u32 = 1 << 4;
 
+/// Flags of the core's own (`kernel/sched/sched.h`), which schedulers see without a name.
+const DEQUEUE_SAVE: u64 = 2;
+const DEQUEUE_MOVE: u64 = 4;
+const DEQUEUE_NOCLOCK: u64 = 8;
+
 const EINVAL: i64 = -22;
 
 /// sched_ext of all CPUs, under one scheduler.
@@ -182,6 +192,8 @@ pub struct Ext {
     declared: Declared,
     costs: ExtCosts,
     masks: Vec<CpuMask>,
+    /// The numbers of CPUs by the machine's topology.
+    pub cids: Cids,
     /// Idle CPUs.
     pub idle: Idle,
     /// By CPU.
@@ -209,6 +221,8 @@ pub struct Ext {
     pub locked_rq: Option<Cpu>,
     /// The operation that runs.
     running: Option<Call>,
+    /// CPUs that wait for others that they kicked with `SCX_KICK_WAIT`.
+    kick_waiting: Vec<Cpu>,
     /// CPUs that have deferred work (`schedule_deferred()`), in the order in which they came to it.
     deferred: Vec<Cpu>,
     /// By task: `p->comm`.
@@ -273,11 +287,13 @@ impl Ext {
         }
         let nr_cpus = topology.nr_cpus() as usize;
         let nr_nodes = topology.nr_nodes() as usize;
+        let cids = Cids::new(&topology);
         let idle = Idle::new(topology, rules.select_cpu, declared.flags, has(Op::UpdateIdle));
         Ok(Ext {
             rules,
             costs,
             masks,
+            cids,
             idle,
             rqs: vec![ScxRq::default(); nr_cpus],
             tasks: Vec::new(),
@@ -292,6 +308,7 @@ impl Ext {
             preempt_count: 0,
             locked_rq: None,
             running: None,
+            kick_waiting: Vec::new(),
             deferred: Vec::new(),
             comms: Vec::new(),
             groups: TaskGroups::default(),
@@ -511,6 +528,11 @@ impl Ext {
         }
     }
 
+    /// Whether `ops.init()` is running.
+    pub fn in_init(&self) -> bool {
+        self.running == Some(Call::Init)
+    }
+
     /// Asks for a timer on this CPU ([`Request::Timer`]).
     pub fn start_timer(&mut self, at: u64, number: u32) {
         self.requests.push(Request::Timer { at, number, cpu: self.this_cpu });
@@ -568,9 +590,75 @@ impl Ext {
         }
     }
 
-    /// The task exits: the next enqueue may pass it by (`SCX_OPS_ENQ_EXITING`).
-    pub fn exiting(&mut self, p: TaskId) {
+    /// The running task exits: the next enqueue may pass it by (`SCX_OPS_ENQ_EXITING`). It leaves its autogroup, for
+    /// which it is taken off its run queue and put back (`sched_autogroup_exit_task()`). `clock_task` is the CPU's
+    /// `rq_clock_task()`, ns.
+    pub fn exiting<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, clock_task: u64) {
         self.task_mut(p).exiting = true;
+        self.sched_change(ops, cpu, p, DEQUEUE_SAVE | DEQUEUE_MOVE, clock_task, |_, _| {});
+        // sched_move_task()
+        if self.rqs[cpu as usize].curr == Curr::Ext(p) {
+            self.resched_curr(cpu);
+        }
+    }
+
+    /// `sched_change_begin()` and `sched_change_end()`, up to 6.12 in each caller: a task of this CPU is taken off its
+    /// run queue for a change, and put back. One that runs goes on at once.
+    fn sched_change<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        flags: u64,
+        clock_task: u64,
+        change: impl FnOnce(&mut Self, &mut O),
+    ) {
+        let flags = flags | DEQUEUE_NOCLOCK;
+        let (queued, running) = (self.task(p).queued, self.rqs[cpu as usize].curr == Curr::Ext(p));
+        self.update_curr(ops, cpu, clock_task);
+        if queued {
+            self.dequeue_task(ops, cpu, p, flags);
+        }
+        if running && self.rules.kick_wait_after_pass {
+            // put_prev_task_scx()
+            self.advance_kick_sync(cpu);
+        }
+        change(self, ops);
+        // ENQUEUE_RESTORE has the value of DEQUEUE_SAVE, and so on.
+        if !running {
+            if queued {
+                self.enqueue(ops, cpu, p, flags, None, false);
+            }
+            return;
+        }
+        // What runs starts again from the local queue. That is no wait, and does not count as a way to a queue.
+        let (log, local, since) = (self.log.take(), self.stats.local, self.rqs[cpu as usize].lately.since);
+        if queued {
+            self.enqueue(ops, cpu, p, flags, Some(cpu), false);
+        }
+        self.set_next_task(ops, cpu, p, clock_task);
+        (self.log, self.stats.local, self.rqs[cpu as usize].lately.since) = (log, local, since);
+    }
+
+    /// `sched_setaffinity()` of a task of this CPU, which stays there for the time being (`do_set_cpus_allowed()`).
+    /// `clock_task` is the CPU's `rq_clock_task()`, ns.
+    pub fn setaffinity<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, mask: u32, clock_task: u64) {
+        self.sched_change(ops, cpu, p, DEQUEUE_SAVE, clock_task, |ext, ops| ext.set_cpus_allowed(ops, p, mask));
+    }
+
+    /// `move_queued_task()`: the stopper moves a task that waits to another CPU's run queue.
+    pub fn move_queued_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, to: Cpu) {
+        let from = self.task(p).cpu;
+        // deactivate_task(): dequeue_task_scx() of a task that migrates.
+        let change = if self.rules.dequeue_on_custody { SCX_DEQ_SCHED_CHANGE } else { 0 };
+        self.ops_dequeue(ops, from, p, DEQUEUE_NOCLOCK | change);
+        self.task_mut(p).queued = false;
+        self.rqs[from as usize].nr_running -= 1;
+        self.dispatch_dequeue(p);
+        self.clear_direct_dispatch(p);
+        self.task_mut(p).cpu = to;
+        self.note(p, What::Moved { from, to });
+        self.enqueue(ops, to, p, u64::from(self.rules.enq_migrated), None, true);
     }
 
     /// The last of a task (`sched_ext_dead()`, `scx_disable_and_exit_task()`).
@@ -619,6 +707,7 @@ impl Ext {
             self.direct = Some(Direct::May(p));
             let cpu = self.call(ops, None, Call::SelectCpu { p, prev_cpu, wake_flags });
             self.direct = None;
+            let cpu = self.cpu_ret(cpu);
             match Cpu::try_from(cpu) {
                 Ok(cpu) if (cpu as usize) < self.rqs.len() => cpu,
                 _ => {
@@ -715,6 +804,27 @@ impl Ext {
         self.select_cpu_dfl(p, prev_cpu, wake_flags, within, flags).ok_or(IdleError::Busy)
     }
 
+    /// `scx_cpu_arg()`: a CPU as an operation gets it.
+    pub fn cpu_arg(&self, cpu: Cpu) -> u32 {
+        if self.declared.cid_form { self.cids.cid_of(cpu) } else { cpu }
+    }
+
+    /// `scx_cpu_ret()`: the CPU that a scheduler means; negative for none, of which an invalid cid ends it.
+    fn cpu_ret(&mut self, cpu_or_cid: i64) -> i64 {
+        if cpu_or_cid < 0 || !self.declared.cid_form {
+            return cpu_or_cid;
+        }
+        match self.cids.cpu_of(cpu_or_cid as i32) {
+            Ok(cpu) => i64::from(cpu),
+            Err(error) => {
+                if let IdleError::Scx(message) = error {
+                    self.error(message);
+                }
+                EINVAL
+            }
+        }
+    }
+
     /// `scx_cpu_valid()`.
     ///
     /// # Errors
@@ -762,7 +872,7 @@ impl Ext {
     pub fn enqueue_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64) {
         self.task_mut(p).cpu = cpu;
         self.note(p, What::Joins { cpu });
-        self.enqueue(ops, cpu, p, enq_flags, None);
+        self.enqueue(ops, cpu, p, enq_flags, None, false);
         // wakeup_preempt() follows, which asks an idle CPU to reschedule.
         self.rqs[cpu as usize].next_ext = true;
         if enq_flags & u64::from(self.rules.enq_cpu_selected) != 0 && cpu != self.task(p).selected_cpu {
@@ -770,14 +880,23 @@ impl Ext {
         }
     }
 
-    fn enqueue<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64, sticky: Option<Cpu>) {
+    /// `migrating`: it comes from another CPU's run queue (`task_on_rq_migrating()`).
+    fn enqueue<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        enq_flags: u64,
+        sticky: Option<Cpu>,
+        migrating: bool,
+    ) {
         if self.task(p).queued {
             return;
         }
         self.set_runnable(p);
         self.task_mut(p).queued = true;
         self.rqs[cpu as usize].nr_running += 1;
-        if sticky.is_none() {
+        if !migrating {
             self.call(ops, Some(cpu), Call::Runnable { p, enq_flags });
         }
         self.do_enqueue_task(ops, cpu, p, enq_flags, sticky);
@@ -891,11 +1010,11 @@ impl Ext {
             return Dsq::Local(cpu);
         }
         if dsq_id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
-            let on = dsq_id & SCX_DSQ_LOCAL_CPU_MASK;
-            if on < self.rqs.len() as u64 {
-                return Dsq::Local(on as Cpu);
+            let on = self.cpu_ret(i64::from((dsq_id & SCX_DSQ_LOCAL_CPU_MASK) as i32));
+            match self.check_cpu(on as i32) {
+                Ok(cpu) => return Dsq::Local(cpu),
+                Err(_) => self.error(format!("invalid CPU {on} in SCX_DSQ_LOCAL_ON dispatch verdict")),
             }
-            self.error(format!("invalid CPU {} in SCX_DSQ_LOCAL_ON dispatch verdict", on as i32));
         } else if dsq_id != SCX_DSQ_GLOBAL {
             if self.user.contains_key(&dsq_id) {
                 return Dsq::User(dsq_id);
@@ -1122,7 +1241,7 @@ impl Ext {
         self.stats.remote += 1;
         self.spent += self.costs.remote;
         let enq_flags = if self.rules.enq_flags_truncated { enq_flags & 0xffff_ffff } else { enq_flags };
-        self.enqueue(ops, to, p, enq_flags, Some(to));
+        self.enqueue(ops, to, p, enq_flags, Some(to), true);
     }
 
     /// `consume_dispatch_q()`: moves the first task of a queue that may run here to this CPU's local queue.
@@ -1271,6 +1390,9 @@ impl Ext {
     /// above wants to. The previous task was charged up to now, and dequeued if it sleeps. `clock_task` is the CPU's
     /// `rq_clock_task()`, ns.
     pub fn pick_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) -> Option<TaskId> {
+        if self.rules.kick_wait_after_pass {
+            self.advance_kick_sync(cpu);
+        }
         self.update_curr(ops, cpu, clock_task);
         let prev = match self.rqs[cpu as usize].curr {
             Curr::Ext(prev) => Some(prev),
@@ -1279,6 +1401,8 @@ impl Ext {
         self.rqs[cpu as usize].in_balance = true;
         let verdict = self.balance_one(ops, cpu, prev);
         let rq = &mut self.rqs[cpu as usize];
+        // dispatch_pick() queues kick_sync_wait_bal_cb().
+        rq.kick_sync_waits |= std::mem::take(&mut rq.kick_sync_pending);
         // What joined its queue during the dispatch may have to run at once.
         let linger = verdict != Verdict::None && rq.local_dsq.nr() > 1 && rq.nr_immed != 0;
         if linger {
@@ -1301,6 +1425,9 @@ impl Ext {
         let was_idle = self.rqs[cpu as usize].curr == Curr::Idle;
         if let Some(prev) = prev {
             self.put_prev_task(ops, cpu, prev, next.map_or(Curr::Idle, Curr::Ext));
+            if next.is_none() {
+                self.switch_class(ops, cpu, None);
+            }
         }
         match next {
             Some(next) => {
@@ -1333,10 +1460,7 @@ impl Ext {
         let was = self.rqs[cpu as usize].curr;
         if let Curr::Ext(prev) = was {
             self.put_prev_task(ops, cpu, prev, Curr::Above);
-            // switch_class()
-            if self.has_cpu_preempt() && !std::mem::replace(&mut self.rqs[cpu as usize].cpu_released, true) {
-                self.call(ops, Some(cpu), Call::CpuRelease { cpu, reason });
-            }
+            self.switch_class(ops, cpu, Some(reason));
         }
         if was == Curr::Idle {
             self.scx_update_idle(ops, cpu, false, true);
@@ -1346,8 +1470,22 @@ impl Ext {
         (rq.curr, rq.lately.since) = (Curr::Above, now);
     }
 
+    /// `switch_class()`: the CPU leaves the class, for the idle task, or for a class above, with the reason.
+    fn switch_class<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, reason: Option<u32>) {
+        if !self.rules.kick_wait_after_pass {
+            self.advance_kick_sync(cpu);
+        }
+        let Some(reason) = reason.filter(|_| self.has_cpu_preempt()) else { return };
+        if !std::mem::replace(&mut self.rqs[cpu as usize].cpu_released, true) {
+            self.call(ops, Some(cpu), Call::CpuRelease { cpu, reason });
+        }
+    }
+
     /// `put_prev_task_scx()`.
     fn put_prev_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, next: Curr) {
+        if self.rules.kick_wait_after_pass {
+            self.advance_kick_sync(cpu);
+        }
         if !self.task(p).queued {
             return;
         }
@@ -1417,8 +1555,8 @@ impl Ext {
         }
     }
 
-    /// `run_deferred()`: what CPUs can do when they may give up their locks; and the kicks of this one
-    /// (`kick_cpus_irq_workfn()`). The kernel runs it at the end of the wake-up or of the pick, or by an irq_work.
+    /// `run_deferred()`: what CPUs can do when they may give up their locks; and the kicks of this one. The kernel runs
+    /// it at the end of the wake-up or of the pick, or by an irq_work.
     pub fn run_deferred<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
         while !self.deferred.is_empty() && self.exit.is_none() {
             let rq = self.deferred.remove(0);
@@ -1428,20 +1566,97 @@ impl Ext {
                 self.reenq_user(ops, dsq_id);
             }
         }
-        let kicks = std::mem::take(&mut self.rqs[cpu as usize].kicks);
+        self.kick_cpus(ops, cpu);
+    }
+
+    /// `kick_cpus_irq_workfn()`.
+    fn kick_cpus<O: Ops + ?Sized>(&mut self, ops: &mut O, this_cpu: Cpu) {
+        let kicks = std::mem::take(&mut self.rqs[this_cpu as usize].kicks);
+        let waits = std::mem::take(&mut self.rqs[this_cpu as usize].cpus_to_wait);
+        let mut should_wait = false;
         for &(cpu, kick) in kicks.iter().filter(|(_, kick)| *kick != Kick::IfIdle) {
-            match self.rqs[cpu as usize].curr {
-                Curr::Above => continue,
-                Curr::Ext(curr) if kick == Kick::Preempt => ops.set_slice(curr, 0),
-                Curr::Ext(_) | Curr::Idle => {}
-            }
-            self.resched_curr(cpu);
+            should_wait |= self.kick_one_cpu(ops, this_cpu, cpu, kick, waits.contains(&cpu));
         }
         for (cpu, _) in kicks.into_iter().filter(|(_, kick)| *kick == Kick::IfIdle) {
             if self.rqs[cpu as usize].curr == Curr::Idle {
                 self.resched_curr(cpu);
             }
         }
+        if !should_wait {
+        } else if self.rules.kick_wait_after_pass {
+            self.rqs[this_cpu as usize].kick_sync_pending = true;
+            self.resched_curr(this_cpu);
+        } else {
+            self.rqs[this_cpu as usize].kick_sync_waits = true;
+        }
+    }
+
+    /// `kick_one_cpu()`. Returns whether the CPU that kicks is to wait for it.
+    fn kick_one_cpu<O: Ops + ?Sized>(&mut self, ops: &mut O, this_cpu: Cpu, cpu: Cpu, kick: Kick, wait: bool) -> bool {
+        let after_pass = self.rules.kick_wait_after_pass;
+        let curr = self.rqs[cpu as usize].curr;
+        // 7.2 has no control over a CPU that runs a task of a class above, and leaves it alone.
+        if after_pass && curr == Curr::Above {
+            return false;
+        }
+        let mut should_wait = !after_pass;
+        if let Curr::Ext(curr) = curr {
+            should_wait = true;
+            if kick == Kick::Preempt {
+                ops.set_slice(curr, 0);
+            }
+        }
+        if wait && should_wait {
+            let seq = self.rqs[cpu as usize].kick_sync;
+            let syncs = &mut self.rqs[this_cpu as usize].cpus_to_sync;
+            syncs.retain(|&(other, _)| other != cpu);
+            syncs.push((cpu, seq));
+            self.advance_while_waiting(cpu);
+        }
+        self.resched_curr(cpu);
+        wait && should_wait
+    }
+
+    /// Advances a CPU's `kick_sync` (`smp_store_release()`), which may end the waits of others.
+    fn advance_kick_sync(&mut self, cpu: Cpu) {
+        self.rqs[cpu as usize].kick_sync += 1;
+        let of = |&waits: &Cpu| self.rqs[waits as usize].cpus_to_sync.iter().any(|&(other, _)| other == cpu);
+        let waiting = self.kick_waiting.iter().copied().filter(of);
+        self.requests.extend(waiting.map(Request::KickSynced));
+    }
+
+    /// `kick_sync_wait_bal_cb()`, up to 6.12 the end of `kick_cpus_irq_workfn()`: whether the CPU, which has come to the
+    /// place where it waits for those that it kicked with `SCX_KICK_WAIT`, has to wait (on). A later
+    /// [`Request::KickSynced`] says when to ask again.
+    pub fn kick_waits(&mut self, cpu: Cpu) -> bool {
+        if !self.rqs[cpu as usize].kick_sync_waits {
+            return false;
+        }
+        let mut syncs = std::mem::take(&mut self.rqs[cpu as usize].cpus_to_sync);
+        syncs.retain(|&(other, seq)| other != cpu && self.rqs[other as usize].kick_sync == seq);
+        let waits = !syncs.is_empty();
+        let rq = &mut self.rqs[cpu as usize];
+        (rq.cpus_to_sync, rq.kick_sync_waits) = (syncs, waits);
+        let waited = self.kick_waiting.contains(&cpu);
+        if !waits {
+            self.kick_waiting.retain(|&other| other != cpu);
+        } else if !waited {
+            self.kick_waiting.push(cpu);
+            self.advance_while_waiting(cpu);
+        }
+        waits
+    }
+
+    /// A CPU that waits keeps advancing its own `kick_sync`, so that CPUs cannot wait for each other in a circle.
+    fn advance_while_waiting(&mut self, cpu: Cpu) {
+        if self.rules.kick_wait_after_pass && self.kick_waiting.contains(&cpu) {
+            self.advance_kick_sync(cpu);
+        }
+    }
+
+    /// Whether a CPU waits with interrupts disabled (up to 6.12).
+    pub fn kick_waits_in_irq(&self, cpu: Cpu) -> bool {
+        !self.rules.kick_wait_after_pass && self.rqs[cpu as usize].kick_sync_waits
     }
 
     /// `process_ddsp_deferred_locals()`.
@@ -1585,7 +1800,8 @@ impl Ext {
             return i64::from(self.rqs[cpu as usize].local_dsq.nr());
         }
         if id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
-            return match self.check_cpu((id & SCX_DSQ_LOCAL_CPU_MASK) as i32) {
+            let on = self.cpu_ret(i64::from((id & SCX_DSQ_LOCAL_CPU_MASK) as i32));
+            return match self.check_cpu(on as i32) {
                 Ok(cpu) => i64::from(self.rqs[cpu as usize].local_dsq.nr()),
                 Err(error) => {
                     if let IdleError::Scx(message) = error {
@@ -1806,7 +2022,7 @@ impl Ext {
             return self.schedule_reenq_local(rq, SCX_REENQ_ANY);
         }
         if dsq_id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
-            let on = (dsq_id & SCX_DSQ_LOCAL_CPU_MASK) as i32;
+            let on = self.cpu_ret(i64::from((dsq_id & SCX_DSQ_LOCAL_CPU_MASK) as i32)) as i32;
             return match self.check_cpu(on) {
                 Ok(cpu) => self.schedule_reenq_local(cpu, SCX_REENQ_ANY),
                 Err(_) => self.error(format!("invalid CPU {on} in SCX_DSQ_LOCAL_ON dispatch verdict")),
@@ -1830,9 +2046,6 @@ impl Ext {
         if flags & SCX_KICK_IDLE != 0 && flags & (SCX_KICK_PREEMPT | SCX_KICK_WAIT) != 0 {
             return self.error("PREEMPT/WAIT cannot be used with SCX_KICK_IDLE");
         }
-        if flags & SCX_KICK_WAIT != 0 {
-            return self.error("SCX_KICK_WAIT is not modelled");
-        }
         let kick = if flags & SCX_KICK_IDLE != 0 {
             let rq = &self.rqs[cpu as usize];
             // Where the CPU's lock is held, nobody can look, and the kick is left to run_deferred().
@@ -1853,6 +2066,12 @@ impl Ext {
             // The masks of what each is to do add up.
             Ok(at) if kick == Kick::Preempt || kicks[at].1 == Kick::IfIdle => kicks[at].1 = kick,
             Ok(_) => {}
+        }
+        let waits = &mut self.rqs[self.this_cpu as usize].cpus_to_wait;
+        if flags & SCX_KICK_WAIT != 0
+            && let Err(at) = waits.binary_search(&cpu)
+        {
+            waits.insert(at, cpu);
         }
     }
 

@@ -85,6 +85,15 @@ pub const SCX_KICK_PREEMPT: u64 = 1 << 1;
 /// `SCX_KICK_WAIT`.
 pub const SCX_KICK_WAIT: u64 = 1 << 2;
 
+/// `SCX_CPU_PREEMPT_RT`: a realtime task takes the CPU from the class.
+pub const SCX_CPU_PREEMPT_RT: u32 = 0;
+/// `SCX_CPU_PREEMPT_DL`: a deadline task does.
+pub const SCX_CPU_PREEMPT_DL: u32 = 1;
+/// `SCX_CPU_PREEMPT_STOP`: the stopper does.
+pub const SCX_CPU_PREEMPT_STOP: u32 = 2;
+/// `SCX_CPU_PREEMPT_UNKNOWN`: another class does.
+pub const SCX_CPU_PREEMPT_UNKNOWN: u32 = 3;
+
 /// `SCX_WAKE_FORK`.
 pub const SCX_WAKE_FORK: u64 = 4;
 /// `SCX_WAKE_TTWU`.

@@ -75,6 +75,11 @@ impl IdleTopology {
         self.llc_id[cpu as usize]
     }
 
+    /// `cpu_smt_mask()`: the CPUs of a CPU's core.
+    pub fn smt_mask(&self, cpu: Cpu) -> &CpuMask {
+        &self.smt[cpu as usize]
+    }
+
     fn shares_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.llc_id[a as usize] == self.llc_id[b as usize]
     }

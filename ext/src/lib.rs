@@ -21,6 +21,7 @@
 //! moment; the time that they take is counted ([`Ext::take_spent`](ext::Ext::take_spent)).
 
 pub mod cgroup;
+pub mod cid;
 pub mod dispatch_q;
 pub mod entity;
 pub mod ext;

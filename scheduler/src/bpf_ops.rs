@@ -17,6 +17,8 @@ pub struct State {
     pub objects: KernelObjects,
     /// By the number of the kernel function in the image.
     kfuncs: Vec<Option<Kfunc>>,
+    /// Those of them that a scheduler by cids may not call.
+    cpu_only: Vec<bool>,
     /// By operation: its program.
     programs: [Option<u32>; Op::ALL.len()],
     /// Iterators over queues, by the address of their `struct bpf_iter_scx_dsq`.
@@ -30,6 +32,10 @@ pub struct State {
     pub nr_cpus: u32,
     /// By CPU: `arch_scale_cpu_capacity()`, 1 to 1024.
     pub capacity: Vec<u32>,
+    /// A program of `SEC("syscall")` runs.
+    in_syscall: bool,
+    /// `set_cmask_scratch`, once it is there.
+    cmasks: Option<Cmasks>,
 }
 
 impl State {
@@ -40,9 +46,11 @@ impl State {
         host: &Host<'_>,
     ) -> Self {
         let kfuncs = machine.image().kfuncs.iter().map(|kfunc| kfuncs::find(&kfunc.name)).collect();
+        let cpu_only = machine.image().kfuncs.iter().map(|kfunc| kfuncs::is_cpu_only(&kfunc.name)).collect();
         State {
             objects,
             kfuncs,
+            cpu_only,
             programs,
             iters: BTreeMap::new(),
             random: Rand64::new(u128::from(host.seed)),
@@ -52,8 +60,17 @@ impl State {
             hz: host.hz,
             nr_cpus: machine.nr_cpus(),
             capacity: host.topology.cpus.iter().map(|cpu| cpu.capacity).collect(),
+            in_syscall: false,
+            cmasks: None,
         }
     }
+}
+
+/// Where a CPU's `scx_cmask` is in the arena, and the address of the first (`scx_set_cmask_scratch_alloc()`).
+#[derive(Clone, Copy, Debug)]
+struct Cmasks {
+    first: u64,
+    size: u64,
 }
 
 /// What has been done takes, ns.
@@ -73,6 +90,14 @@ pub struct InKernel<'a> {
 impl Kernel for InKernel<'_> {
     fn kfunc(&mut self, machine: &mut Machine, kfunc: u32, args: [u64; 5]) -> Result<u64, Fault> {
         match self.state.kfuncs[kfunc as usize] {
+            // scx_kfunc_context_filter(), which 7.2's verifier asks. Programs of SEC("syscall") may call them.
+            Some(_)
+                if self.state.cpu_only[kfunc as usize] && self.ext.declared().cid_form && !self.state.in_syscall =>
+            {
+                let name = machine.image().kfuncs[kfunc as usize].name.clone();
+                self.ext.error(format!("calling kernel function {name} is not allowed"));
+                Ok(0)
+            }
             Some(run) => run(self, machine, args),
             None => {
                 let name = machine.image().kfuncs[kfunc as usize].name.clone();
@@ -187,6 +212,36 @@ task_fields_in_memory!(Running<'_>);
 task_fields_in_memory!(BpfOps);
 
 impl Running<'_> {
+    /// `scx_call_op_set_cpumask()` of a scheduler by cids: the affinity of a task as a `struct scx_cmask` in the
+    /// scheduler's arena, of which each CPU has one. `None` if the arena is full, which ends the scheduler.
+    fn cmask(&mut self, ext: &mut Ext, p: TaskId) -> Option<u64> {
+        let nr_cids = self.state.nr_cpus;
+        let words = nr_cids.div_ceil(64) + 1;
+        let cmasks = match self.state.cmasks {
+            Some(cmasks) => cmasks,
+            None => {
+                // struct scx_cmask: base, nr_cids, alloc_words, and the bits from the next 8 bytes on.
+                let size = 16 + 8 * u64::from(words);
+                let Some(first) = self.machine.arena_alloc(size * u64::from(nr_cids)) else {
+                    ext.error("its arena has no room for the masks of ops.set_cmask() (ENOMEM)");
+                    return None;
+                };
+                *self.state.cmasks.insert(Cmasks { first, size })
+            }
+        };
+        let at = cmasks.first + cmasks.size * u64::from(ext.this_cpu);
+        let mut bits = vec![0u64; words as usize];
+        for cpu in ext.cpus_ptr(p).iter() {
+            let cid = ext.cids.cid_of(cpu);
+            bits[cid as usize / 64] |= 1 << (cid % 64);
+        }
+        let header = [0, u64::from(nr_cids), u64::from(words)];
+        let memory = self.machine.memory_mut();
+        let written = (0..).zip(header).try_for_each(|(n, value)| memory.write_u32(at + 4 * n, value as u32));
+        let written = written.and((0..).zip(bits).try_for_each(|(n, word)| memory.write_u64(at + 16 + 8 * n, word)));
+        written.is_ok().then_some(at)
+    }
+
     /// Runs a program, and turns a fault into the scheduler's end. Its instructions take their time.
     fn run(&mut self, ext: &mut Ext, run: impl FnOnce(&mut Machine, &mut InKernel<'_>) -> Result<u64, Fault>) -> u64 {
         self.state.objects.cgroups.sync(self.machine.memory_mut(), ext);
@@ -212,10 +267,10 @@ impl Ops for Running<'_> {
         let mut task = |p: TaskId| objects.sync_task(memory, ext, p);
         let mut fourth = 0;
         let args: [u64; 3] = match call {
-            Call::SelectCpu { p, prev_cpu, wake_flags } => [task(p), u64::from(prev_cpu), wake_flags],
+            Call::SelectCpu { p, prev_cpu, wake_flags } => [task(p), u64::from(ext.cpu_arg(prev_cpu)), wake_flags],
             Call::Enqueue { p, enq_flags } => [task(p), enq_flags, 0],
             Call::Dequeue { p, deq_flags } | Call::Quiescent { p, deq_flags } => [task(p), deq_flags, 0],
-            Call::Dispatch { cpu, prev } => [u64::from(cpu), prev.map_or(0, task), 0],
+            Call::Dispatch { cpu, prev } => [u64::from(ext.cpu_arg(cpu)), prev.map_or(0, task), 0],
             Call::Tick { p } | Call::Running { p } | Call::Enable { p } | Call::Disable { p } => [task(p), 0, 0],
             Call::Runnable { p, enq_flags } => [task(p), enq_flags, 0],
             Call::Stopping { p, runnable } => [task(p), u64::from(runnable), 0],
@@ -224,11 +279,16 @@ impl Ops for Running<'_> {
                 [from, to.map_or(0, task), 0]
             }
             Call::SetWeight { p, weight } => [task(p), u64::from(weight), 0],
+            Call::SetCpumask { p } if ext.declared().cid_form => {
+                let addr = task(p);
+                let Some(cmask) = self.cmask(ext, p) else { return 0 };
+                [addr, cmask, 0]
+            }
             Call::SetCpumask { p } => {
                 let addr = task(p);
                 [addr, objects.mask(memory, ext, p), 0]
             }
-            Call::UpdateIdle { cpu, idle } => [u64::from(cpu), u64::from(idle), 0],
+            Call::UpdateIdle { cpu, idle } => [u64::from(ext.cpu_arg(cpu)), u64::from(idle), 0],
             Call::CpuAcquire { cpu } => [u64::from(cpu), 0, 0],
             Call::CpuRelease { cpu, reason } => {
                 let args = objects.args(memory, "scx_cpu_release_args", &[("reason", u64::from(reason))]);
@@ -271,6 +331,12 @@ impl Ops for Running<'_> {
         };
         let args = [args[0], args[1], args[2], fourth];
         let result = self.run(ext, |machine, kernel| machine.call_ops(kernel, program, &args));
+        if let Call::InitTask { p, fork: true } = call
+            && self.state.objects.disallowed(self.machine.memory(), p)
+        {
+            let named = ext.named(p);
+            ext.error(format!("ops.init_task() set task->scx.disallow for {named} during fork"));
+        }
         // Operations return an s32, or nothing.
         i64::from(result as i32)
     }
@@ -314,7 +380,9 @@ impl BpfOps {
     /// Runs a program of `SEC("syscall")`, if the object has it.
     fn run_program(&mut self, ext: &mut Ext, name: &str, context: &mut [u8]) {
         let Some(program) = self.machine.function(name) else { return };
+        self.state.in_syscall = true;
         let returned = self.running().run(ext, |machine, kernel| machine.call_syscall(kernel, program, context));
+        self.state.in_syscall = false;
         if returned as i32 != 0 {
             ext.error(format!("{name}(), which its loader runs, returns {}", returned as i32));
         }

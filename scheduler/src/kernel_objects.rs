@@ -7,7 +7,7 @@ use wakelab_bpf::image::Image;
 use wakelab_bpf::memory::Memory;
 use wakelab_ext::cgroup::ROOT;
 use wakelab_ext::entity::Curr;
-use wakelab_ext::ext::Ext;
+use wakelab_ext::ext::{Ext, ExtStats};
 use wakelab_ext::ops::{TaskInfo, pid, task_of_pid};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
@@ -54,11 +54,13 @@ pub const FIELDS: &[(&str, &[&str])] = &[
             "sched_task_group",
             "scx.ddsp_dsq_id",
             "scx.ddsp_enq_flags",
+            "scx.disallow",
             "scx.dsq_vtime",
             "scx.flags",
             "scx.selected_cpu",
             "scx.slice",
             "scx.sticky_cpu",
+            "scx.tid",
             "scx.weight",
             "se.sum_exec_runtime",
             "static_prio",
@@ -95,6 +97,28 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ("task_group", &["css.cgroup", "idle"]),
     ("kernfs_node", &["id", "name"]),
     ("cpumask", &["bits"]),
+    // Nobody attaches a scheduler for a control group of its own.
+    ("sched_ext_ops", &["sub_cgroup_id"]),
+    ("scx_sub_attach_args", &["cgroup_path", "ops"]),
+    ("scx_sub_detach_args", &["cgroup_path", "ops"]),
+    // Filled by kernel functions.
+    (
+        "scx_event_stats",
+        &[
+            "SCX_EV_BYPASS_ACTIVATE",
+            "SCX_EV_BYPASS_DISPATCH",
+            "SCX_EV_BYPASS_DURATION",
+            "SCX_EV_DISPATCH_KEEP_LAST",
+            "SCX_EV_DISPATCH_LOCAL_DSQ_OFFLINE",
+            "SCX_EV_ENQ_SKIP_EXITING",
+            "SCX_EV_ENQ_SKIP_MIGRATION_DISABLED",
+            "SCX_EV_REENQ_IMMED",
+            "SCX_EV_REENQ_LOCAL_REPEAT",
+            "SCX_EV_REFILL_SLICE_DFL",
+            "SCX_EV_SELECT_CPU_FALLBACK",
+        ],
+    ),
+    ("scx_cid_topo", &["core_cid", "core_idx", "llc_cid", "llc_idx", "node_cid", "node_idx"]),
     ("scx_init_task_args", &["cgroup", "fork"]),
     ("scx_exit_task_args", &["cancelled"]),
     ("scx_cgroup_init_args", &["weight", "bw_period_us", "bw_quota_us", "bw_burst_us"]),
@@ -230,6 +254,8 @@ pub struct KernelObjects {
     mms: BTreeMap<u32, u64>,
     /// Arguments of `ops.init_task()`, `ops.exit_task()` and others, and their layouts.
     args: BTreeMap<&'static str, (u64, Layout)>,
+    /// Where the counts of `struct scx_event_stats` are, bytes, and their names; empty if the kernel has none.
+    pub event_stats: Vec<(u32, &'static str)>,
     /// Bytes of a cpumask.
     mask_len: u32,
 }
@@ -277,6 +303,11 @@ impl KernelObjects {
             cgroups: Cgroups::new(btf, memory),
             mms: BTreeMap::new(),
             args: BTreeMap::new(),
+            event_stats: ExtStats::default()
+                .list()
+                .into_iter()
+                .filter_map(|(name, _)| Some((btf.field("scx_event_stats", name)?.0, name)))
+                .collect(),
             mask_len,
             task,
             rq,
@@ -345,6 +376,7 @@ impl KernelObjects {
             ("sched_task_group", self.cgroups.task_group(ROOT)),
             ("flags", u64::from(flags)),
             ("scx.sticky_cpu", u64::MAX),
+            ("scx.tid", u64::from(info.task.0) + 1),
         ];
         for (path, value) in values {
             put(memory, addr, self.task.get(path), value);
@@ -410,6 +442,17 @@ impl KernelObjects {
     /// The task of a pid (`find_task_by_vpid()`).
     pub fn task_from_pid(&self, pid: u32) -> Option<TaskId> {
         task_of_pid(pid).filter(|&task| self.lives(task))
+    }
+
+    /// The task of a `p->scx.tid`. The kernel hands these out in chunks of its CPUs; here they are as pids.
+    pub fn task_of_tid(&self, tid: u64) -> Option<TaskId> {
+        u32::try_from(tid).ok().and_then(task_of_pid).filter(|&task| self.lives(task))
+    }
+
+    /// Whether a program has set `p->scx.disallow` of a task.
+    pub fn disallowed(&self, memory: &Memory, task: TaskId) -> bool {
+        let at = self.task.get("scx.disallow").zip(self.addr(task));
+        at.is_some_and(|(field, addr)| memory.read_u8(addr + u64::from(field.offset)).is_ok_and(|set| set != 0))
     }
 
     /// `tgid << 32 | pid` of a task (`bpf_get_current_pid_tgid()`).

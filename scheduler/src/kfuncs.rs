@@ -4,7 +4,10 @@ use crate::bpf_ops::{InKernel, Running};
 use crate::cgroups;
 use crate::kernel_objects::UPTIME_NS;
 use wakelab_bpf::machine::{Fault, Machine};
-use wakelab_ext::flags::{SCX_CPUPERF_ONE, SCX_DSQ_LOCAL, SCX_OPS_BUILTIN_IDLE_PER_NODE, SCX_PICK_IDLE_IN_NODE};
+use wakelab_ext::cid::CidTopo;
+use wakelab_ext::flags::{
+    SCX_CPUPERF_ONE, SCX_DSQ_LOCAL, SCX_OPS_BUILTIN_IDLE_PER_NODE, SCX_OPS_TID_TO_TASK, SCX_PICK_IDLE_IN_NODE,
+};
 use wakelab_ext::idle::IdleError;
 use wakelab_ext::ops::ExitKind;
 use wakelab_sched::CpuMask;
@@ -35,10 +38,18 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("bpf_task_acquire", task_acquire),
     ("bpf_task_from_pid", task_from_pid),
     ("bpf_task_release", task_release),
+    ("scx_bpf_cid_curr", cid_curr),
+    ("scx_bpf_cid_override", cid_override),
+    ("scx_bpf_cid_to_cpu", cid_to_cpu),
+    ("scx_bpf_cid_topo", cid_topo),
+    ("scx_bpf_cidperf_cap", cidperf_cap),
+    ("scx_bpf_cidperf_cur", cidperf_cur),
+    ("scx_bpf_cidperf_set", cidperf_set),
     ("scx_bpf_consume", dsq_move_to_local),
     ("scx_bpf_cpu_curr", cpu_curr),
     ("scx_bpf_cpu_node", cpu_node),
     ("scx_bpf_cpu_rq", cpu_rq),
+    ("scx_bpf_cpu_to_cid", cpu_to_cid),
     ("scx_bpf_cpuperf_cap", cpuperf_cap),
     ("scx_bpf_cpuperf_cur", cpuperf_cur),
     ("scx_bpf_cpuperf_set", cpuperf_set),
@@ -66,6 +77,7 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("scx_bpf_dsq_reenq", dsq_reenq),
     ("scx_bpf_dump_bstr", nothing),
     ("scx_bpf_error_bstr", error_bstr),
+    ("scx_bpf_events", events),
     ("scx_bpf_exit_bstr", exit_bstr),
     ("scx_bpf_get_idle_cpumask", get_idle_cpumask),
     ("scx_bpf_get_idle_cpumask_node", get_idle_cpumask_node),
@@ -73,6 +85,7 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("scx_bpf_get_idle_smtmask_node", get_idle_smtmask_node),
     ("scx_bpf_get_online_cpumask", online_cpumask),
     ("scx_bpf_get_possible_cpumask", online_cpumask),
+    ("scx_bpf_kick_cid", kick_cid),
     ("scx_bpf_kick_cpu", kick_cpu),
     ("scx_bpf_now", now),
     ("scx_bpf_nr_cids", nr_cpu_ids),
@@ -89,13 +102,50 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("scx_bpf_reenqueue_local___v2", reenqueue_local_anywhere),
     ("scx_bpf_select_cpu_and", select_cpu_and),
     ("scx_bpf_select_cpu_dfl", select_cpu_dfl),
+    ("scx_bpf_sub_dispatch", nothing),
     ("scx_bpf_task_cgroup", cgroups::task_cgroup),
+    ("scx_bpf_task_cid", task_cid),
     ("scx_bpf_task_cpu", task_cpu),
     ("scx_bpf_task_running", task_running),
     ("scx_bpf_task_set_dsq_vtime", task_set_dsq_vtime),
     ("scx_bpf_task_set_slice", task_set_slice),
     ("scx_bpf_test_and_clear_cpu_idle", test_and_clear_cpu_idle),
+    ("scx_bpf_this_cid", this_cid),
+    ("scx_bpf_tid_to_task", tid_to_task),
 ];
+
+/// Those that a scheduler by cids may not call (`scx_kfunc_ids_cpu_only`, 7.2).
+const CPU_ONLY: [&str; 24] = [
+    "__scx_bpf_select_cpu_and",
+    "scx_bpf_cpu_curr",
+    "scx_bpf_cpu_node",
+    "scx_bpf_cpu_rq",
+    "scx_bpf_cpuperf_cap",
+    "scx_bpf_cpuperf_cur",
+    "scx_bpf_cpuperf_set",
+    "scx_bpf_get_idle_cpumask",
+    "scx_bpf_get_idle_cpumask_node",
+    "scx_bpf_get_idle_smtmask",
+    "scx_bpf_get_idle_smtmask_node",
+    "scx_bpf_get_online_cpumask",
+    "scx_bpf_get_possible_cpumask",
+    "scx_bpf_kick_cpu",
+    "scx_bpf_pick_any_cpu",
+    "scx_bpf_pick_any_cpu_node",
+    "scx_bpf_pick_idle_cpu",
+    "scx_bpf_pick_idle_cpu_node",
+    "scx_bpf_put_cpumask",
+    "scx_bpf_put_idle_cpumask",
+    "scx_bpf_select_cpu_and",
+    "scx_bpf_select_cpu_dfl",
+    "scx_bpf_task_cpu",
+    "scx_bpf_test_and_clear_cpu_idle",
+];
+
+/// Whether operations of a scheduler by cids may not call a function: cids and CPUs are numbers, and easily confused.
+pub fn is_cpu_only(name: &str) -> bool {
+    CPU_ONLY.binary_search(&name).is_ok()
+}
 
 /// The function of a name.
 pub fn find(name: &str) -> Option<Kfunc> {
@@ -577,6 +627,117 @@ fn cpuperf_set(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Re
     Ok(0)
 }
 
+// --- Cids -----------------------------------------------------------------------------------------------------------
+
+/// The CPU of a cid; an invalid one ends the scheduler (`scx_cid_to_cpu()`).
+fn cpu_of(kernel: &mut InKernel<'_>, cid: u64) -> Option<Cpu> {
+    match kernel.ext.cids.cpu_of(cid as i32) {
+        Ok(cpu) => Some(cpu),
+        Err(error) => {
+            chosen(kernel, Err(error));
+            None
+        }
+    }
+}
+
+fn cid_to_cpu(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    s32(cpu_of(kernel, args[0]).map_or(EINVAL, i64::from))
+}
+
+fn cpu_to_cid(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    let cpu = checked_cpu(kernel, args[0]);
+    s32(cpu.map_or(EINVAL, |cpu| i64::from(kernel.ext.cids.cid_of(cpu))))
+}
+
+fn this_cid(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(u64::from(kernel.ext.cids.cid_of(kernel.ext.this_cpu)))
+}
+
+fn task_cid(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let cpu = task_cpu(kernel, machine, args)?;
+    Ok(u64::from(kernel.ext.cids.cid_of(cpu as Cpu)))
+}
+
+fn cid_curr(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    let Some(cpu) = cpu_of(kernel, args[0]) else { return Ok(0) };
+    Ok(curr(kernel, machine, cpu))
+}
+
+fn kick_cid(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    if let Some(cpu) = cpu_of(kernel, args[0]) {
+        kernel.ext.kick_cpu(cpu, args[1]);
+    }
+    Ok(0)
+}
+
+fn cidperf_cap(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    let cpu = cpu_of(kernel, args[0]);
+    Ok(u64::from(cpu.map_or(SCX_CPUPERF_ONE, |cpu| kernel.state.capacity[cpu as usize])))
+}
+
+fn cidperf_cur(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    let cpu = cpu_of(kernel, args[0]);
+    Ok(u64::from(cpu.map_or(SCX_CPUPERF_ONE, |cpu| kernel.ext.rqs[cpu as usize].freq_capacity)))
+}
+
+fn cidperf_set(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    if let Some(cpu) = cpu_of(kernel, args[0]) {
+        kernel.ext.cpuperf_set(cpu as i32, args[1] as u32);
+    }
+    Ok(0)
+}
+
+/// `scx_bpf_cid_override()`, of `ops.init()` alone.
+fn cid_override(kernel: &mut InKernel<'_>, machine: &mut Machine, [table, bytes, ..]: [u64; 5]) -> Returned {
+    if !kernel.ext.in_init() {
+        kernel.ext.error("calling kernel function scx_bpf_cid_override is not allowed");
+        return Ok(0);
+    }
+    let expected = 4 * u64::from(kernel.state.nr_cpus);
+    if bytes as u32 as u64 != expected {
+        kernel.ext.error(format!("scx_bpf_cid_override: expected {expected} bytes, got {}", bytes as u32));
+        return Ok(0);
+    }
+    let of = |cpu: u64| machine.memory().read_u32(table + 4 * cpu).map(|cid| cid as i32);
+    let cpu_to_cid = (0..u64::from(kernel.state.nr_cpus)).map(of).collect::<Result<Vec<i32>, _>>()?;
+    if let Err(error) = kernel.ext.cids.override_with(&cpu_to_cid) {
+        chosen(kernel, Err(error));
+    }
+    Ok(0)
+}
+
+/// `scx_bpf_cid_topo()`: what the program's struct has besides is -1.
+fn cid_topo(kernel: &mut InKernel<'_>, machine: &mut Machine, [cid, out, bytes, ..]: [u64; 5]) -> Returned {
+    let valid = cpu_of(kernel, cid).is_some();
+    let topo = if valid { kernel.ext.cids.topo(cid as u32) } else { CidTopo::NEG };
+    let fields = [topo.core, topo.llc, topo.node].into_iter().flatten().map(|field| field as u32);
+    for (at, field) in (0..bytes / 4).zip(fields.chain(std::iter::repeat(u32::MAX))) {
+        machine.memory_mut().write_u32(out + 4 * at, field)?;
+    }
+    Ok(0)
+}
+
+fn tid_to_task(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    if kernel.ext.declared().flags & SCX_OPS_TID_TO_TASK == 0 {
+        kernel.ext.error("scx_bpf_tid_to_task() called without SCX_OPS_TID_TO_TASK");
+        return Ok(0);
+    }
+    let Some(task) = kernel.state.objects.task_of_tid(args[0]) else { return Ok(0) };
+    Ok(kernel.state.objects.sync_task(machine.memory_mut(), kernel.ext, task))
+}
+
+/// `scx_bpf_events()`: what the core counts; the rest of `struct scx_event_stats` is 0.
+fn events(kernel: &mut InKernel<'_>, machine: &mut Machine, [out, bytes, ..]: [u64; 5]) -> Returned {
+    let counts = kernel.ext.stats.list();
+    let count = |name: &str| counts.iter().find(|(of, _)| *of == name).map_or(0, |(_, count)| *count);
+    for (at, name) in &kernel.state.objects.event_stats {
+        if u64::from(*at) + 8 <= bytes {
+            machine.memory_mut().write_u64(out + u64::from(*at), count(name))?;
+        }
+    }
+    Ok(0)
+}
+
 // --- Ends -----------------------------------------------------------------------------------------------------------
 
 fn error_bstr(kernel: &mut InKernel<'_>, machine: &mut Machine, [fmt, data, len, ..]: [u64; 5]) -> Returned {
@@ -597,6 +758,7 @@ mod tests {
 
     #[test]
     fn the_functions_are_in_the_order_of_their_names() {
+        assert!(CPU_ONLY.is_sorted() && CPU_ONLY.iter().all(|name| find(name).is_some()));
         assert!(KFUNCS.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert!(find("scx_bpf_kick_cpu").is_some() && find("scx_bpf_kick").is_none());
     }

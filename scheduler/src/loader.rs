@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use wakelab_bpf::btf::Btf;
-use wakelab_bpf::image::{Image, Map, Member, StructOps};
+use wakelab_bpf::image::{Image, Map, MapKind, Member, StructOps};
 use wakelab_bpf::machine::{Limits, Machine};
 use wakelab_bpf::{Kconfig, LinkOptions, Object, VariableError};
 use wakelab_ext::ext::Declared;
@@ -189,13 +189,23 @@ impl BpfScheduler {
             ..LinkOptions::default()
         };
         let mut image = self.object.link(&btf, &options).map_err(|error| error.to_string())?;
-        if sched_ext_ops(&image).is_none() {
-            let cid = image.struct_ops.iter().any(|ops| ops.type_name == "sched_ext_ops_cid");
-            return Err(match cid {
-                true => "its struct_ops is a sched_ext_ops_cid, which is not modelled",
-                false => "the object has no struct_ops of the type sched_ext_ops; expected that of a scheduler",
+        let Some(ops) = sched_ext_ops(&image) else {
+            return Err(
+                "the object has no struct_ops of the type sched_ext_ops or sched_ext_ops_cid; expected that of a \
+                        scheduler"
+                    .to_owned(),
+            );
+        };
+        if ops.type_name == CID_FORM {
+            if btf.find_composite(CID_FORM).is_none() {
+                return Err(format!(
+                    "its struct_ops is a {CID_FORM}, which the kernel does not have; expected 7.2 or newer"
+                ));
             }
-            .to_owned());
+            // bpf_scx_reg_cid()
+            if !image.maps.iter().any(|map| map.kind == MapKind::Arena) {
+                return Err("cid-form scheduler must use a BPF arena map (EINVAL)".to_owned());
+            }
         }
         set_constants(&mut image, &btf)?;
         Ok(Linked { btf, image })
@@ -236,8 +246,23 @@ pub struct Live {
     pub after_attach: Vec<(u32, Cow<'static, str>, Vec<u8>)>,
 }
 
+/// The struct of a scheduler that names CPUs by their cids, 7.2.
+const CID_FORM: &str = "sched_ext_ops_cid";
+
 fn sched_ext_ops(image: &Image) -> Option<&StructOps> {
-    image.struct_ops.iter().find(|ops| ops.type_name == "sched_ext_ops")
+    image.struct_ops.iter().find(|ops| ["sched_ext_ops", CID_FORM].contains(&ops.type_name.as_str()))
+}
+
+/// The member of `struct sched_ext_ops` at the place of one of `struct sched_ext_ops_cid` (`CID_OFFSET_MATCH()`).
+fn cpu_form(member: &str) -> &str {
+    match member {
+        "select_cid" => "select_cpu",
+        "set_cmask" => "set_cpumask",
+        "cid_online" => "cpu_online",
+        "cid_offline" => "cpu_offline",
+        "dump_cid" => "dump_cpu",
+        other => other,
+    }
 }
 
 /// The kernel's configuration, as far as programs ask for it.
@@ -275,16 +300,25 @@ fn set_constants(image: &mut Image, btf: &Btf) -> Result<(), String> {
 /// do (`__COMPAT_ENUM_OR_ZERO()`).
 fn declared(ops: &StructOps, known_flags: u64) -> Result<(Declared, [Option<u32>; Op::ALL.len()]), String> {
     let mut programs = [None; Op::ALL.len()];
-    let mut declared =
-        Declared { name: String::new(), ops: Default::default(), flags: 0, dispatch_max_batch: 0, timeout_ms: 0 };
+    let mut declared = Declared {
+        name: String::new(),
+        ops: Default::default(),
+        cid_form: ops.type_name == CID_FORM,
+        flags: 0,
+        dispatch_max_batch: 0,
+        timeout_ms: 0,
+    };
     let mut missing = Vec::new();
     for (name, member) in &ops.members {
         match member {
-            Member::Program(program) => match Op::ALL.into_iter().find(|op| op.name() == name) {
-                Some(op) => programs[op as usize] = Some(*program),
-                None if NEVER_CALLED.contains(&name.as_str()) => {}
-                None => missing.push(name.as_str()),
-            },
+            Member::Program(program) => {
+                let name = if declared.cid_form { cpu_form(name) } else { name };
+                match Op::ALL.into_iter().find(|op| op.name() == name) {
+                    Some(op) => programs[op as usize] = Some(*program),
+                    None if NEVER_CALLED.contains(&name) => {}
+                    None => missing.push(name),
+                }
+            }
             Member::Text(text) if name == "name" => declared.name.clone_from(text),
             Member::Number(number) => match name.as_str() {
                 "flags" => declared.flags = *number & known_flags,

@@ -23,6 +23,8 @@ pub enum Doing {
     Search,
     /// `ops.select_cpu()` of a scheduler of sched_ext.
     ExtSelect,
+    /// Waiting for CPUs that it kicked (`SCX_KICK_WAIT` of sched_ext).
+    ExtKickWait,
     /// Waiting until the wakee has left its CPU (`smp_cond_load_acquire(&p->on_cpu)`).
     Spin,
     /// Taking another CPU's run queue lock and enqueueing, until other CPUs see the wakee there.

@@ -22,6 +22,7 @@
 
 use crate::cpu::{Doing, Interrupted, Irq};
 use crate::event_queue::{NEVER, TimedEvent, TimedEvents, Timeline};
+use crate::ext::KickWait;
 use crate::search::Search;
 use crate::system::System;
 use crate::task::State;
@@ -220,6 +221,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::DlInactive(task) => self.dl_inactive_timer(task),
             TimedEvent::ExtTimer(number, cpu) => self.ext_timer_expires(number, cpu),
             TimedEvent::ExtWatchdog => self.ext_watchdog(),
+            TimedEvent::ExtKickSynced(cpu) => self.ext_kick_synced(cpu),
             TimedEvent::Device(source, cpu) => self.device_interrupts(source, cpu),
             TimedEvent::Freq(policy) => self.freq_changes(policy as usize),
             TimedEvent::Undemoted(core) => self.demotion_ends(core as usize),
@@ -268,7 +270,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Doing::WakelistSend => self.wakelist_sent(cpu),
             Doing::WakelistFlush => self.wakelist_flushed(cpu),
             Doing::Idle => self.polled(cpu),
-            Doing::Spin => self.timeline.set(cpu, NEVER),
+            Doing::Spin | Doing::ExtKickWait => self.timeline.set(cpu, NEVER),
         }
     }
 
@@ -393,6 +395,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.proceed(cpu);
             }
             Doing::Idle => self.leave_idle(cpu, Interrupted::Own),
+            Doing::ExtKickWait => {
+                self.account(cpu);
+                self.proceed(cpu);
+            }
             // All else has interrupts disabled, or handles them when it is over.
             _ => {}
         }
@@ -406,6 +412,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The CPU has finished something in this mode.
     pub fn proceed_in(&mut self, cpu: Cpu, mut mode: Mode) {
         loop {
+            let kick_waits = self.ext_kick_wait(cpu);
+            if kick_waits == KickWait::InIrq {
+                return self.begin_until(cpu, Doing::ExtKickWait, NEVER);
+            }
             let c = &mut self.sys.cpus[cpu as usize];
             if !c.irqs.is_empty() {
                 mode = Mode::Kernel;
@@ -441,6 +451,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                         continue;
                     }
                 }
+            }
+            if kick_waits == KickWait::AfterPass {
+                return self.begin_until(cpu, Doing::ExtKickWait, NEVER);
             }
             let (curr, need_resched) = (c.curr, c.need_resched);
             let queued = self.sys.has_queued(cpu);

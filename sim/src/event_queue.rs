@@ -154,6 +154,8 @@ pub enum TimedEvent {
     ExtTimer(u32, Cpu),
     /// The watchdog of sched_ext looks for tasks that do not run.
     ExtWatchdog,
+    /// A CPU for which this one waits after a kick of sched_ext has gone through its scheduler.
+    ExtKickSynced(Cpu),
     /// A period of RT throttling is over.
     RtPeriod,
     /// The timer of a CPU's fair server.

@@ -20,7 +20,8 @@ use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
 use wakelab_ext::entity::{Clocks, Dsq};
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
 use wakelab_ext::flags::{
-    HARDIRQ_OFFSET, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
+    HARDIRQ_OFFSET, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU,
+    SOFTIRQ_OFFSET,
 };
 use wakelab_ext::idle::IdleTopology;
 use wakelab_ext::ops::{self as scx, Host, Ops, ProgramCosts, Scheduler, TaskInfo};
@@ -30,10 +31,21 @@ use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
-use wakelab_workload::{Call, CpuMax, Group, Op, Workload};
+use wakelab_workload::{CpuMax, Group};
 
 /// ENQUEUE_NOCLOCK, of which schedulers see nothing by name.
 const ENQUEUE_NOCLOCK: u64 = 8;
+
+/// How a CPU waits for CPUs that it kicked with `SCX_KICK_WAIT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KickWait {
+    /// It does not.
+    No,
+    /// In the kick's interrupt: nothing else happens on it meanwhile.
+    InIrq,
+    /// Once it has scheduled, with interrupts enabled.
+    AfterPass,
+}
 
 /// The scheduler of a run.
 pub struct ExtState {
@@ -52,7 +64,7 @@ impl ExtState {
     /// Loads the scheduler of a run, if it has one.
     pub fn new(setup: &Setup<'_>, model: &Model<'_>) -> Result<Option<Box<Self>>, SimError> {
         let Some(scheduler) = setup.scheduler else { return Ok(None) };
-        if let Some(what) = not_modelled(model, setup.workload) {
+        if let Some(what) = not_modelled(model) {
             return Err(SimError::Workload(format!("{what} under a scheduler of sched_ext is not modelled")));
         }
         let topology = &setup.machine.topology;
@@ -146,18 +158,11 @@ pub fn scx_task_group(group: &Group) -> TaskGroup {
 
 /// What of a run is not modelled beside a scheduler of sched_ext.
 fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> {
-    let calls = |of: fn(&Call) -> bool| {
-        let ops = workload.programs.iter().flat_map(|program| &program.ops);
-        ops.into_iter().any(|op| matches!(op, Op::Call(call) if of(call)))
-    };
     if model.above_fair {
         return Some("a realtime or deadline task");
     }
     if model.uclamp.is_some() {
         return Some("a utilisation clamp");
-    }
-    if calls(|call| matches!(call, Call::Affinity { .. })) {
-        return Some("a task that changes its affinity");
     }
     None
 }
@@ -231,6 +236,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                         self.sys.cpufreq_update_util(cpu, false);
                     }
                 }
+                // The CPU that advances may be in the middle of its pick.
+                Request::KickSynced(cpu) => self.at(self.sys.now, TimedEvent::ExtKickSynced(cpu)),
                 Request::ReschedNext(cpu) => self.sys.cpus[cpu as usize].need_resched = true,
                 Request::Resched(cpu) => {
                     if self.sys.note_resched(cpu, Resched::Now).is_now() {
@@ -241,6 +248,32 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
         }
         result
+    }
+
+    /// Whether and where a CPU that has finished something waits for CPUs that it kicked.
+    #[inline]
+    pub fn ext_kick_wait(&mut self, cpu: Cpu) -> KickWait {
+        match &self.sys.ext {
+            Some(state) if state.ext.rqs[cpu as usize].kick_sync_waits => self.ext_kick_waits(cpu),
+            _ => KickWait::No,
+        }
+    }
+
+    fn ext_kick_waits(&mut self, cpu: Cpu) -> KickWait {
+        self.sys.this_cpu = cpu;
+        self.with_ext(|ext, _| match ext.kick_waits(cpu) {
+            false => KickWait::No,
+            true if ext.kick_waits_in_irq(cpu) => KickWait::InIrq,
+            true => KickWait::AfterPass,
+        })
+    }
+
+    /// A CPU that waits for others may have nobody to wait for any more.
+    pub fn ext_kick_synced(&mut self, cpu: Cpu) {
+        if self.sys.cpus[cpu as usize].doing == Doing::ExtKickWait {
+            self.account(cpu);
+            self.proceed(cpu);
+        }
     }
 
     /// `preempt_count()` of a CPU that wakes a task.
@@ -496,11 +529,46 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.with_ext(|ext, ops| ext.exit_task(ops, id));
     }
 
-    /// The task begins to exit (PF_EXITING).
-    pub fn ext_exiting(&mut self, id: TaskId) {
-        if let Some(state) = &mut self.sys.ext {
-            state.ext.exiting(id);
+    /// The running task begins to exit (PF_EXITING, `sched_autogroup_exit_task()`).
+    pub fn ext_exiting(&mut self, cpu: Cpu, id: TaskId) {
+        if self.sys.scx_enabled() {
+            let clock = self.ext_update_rq_clock(cpu);
+            self.with_ext(|ext, ops| ext.exiting(ops, cpu, id, clock));
         }
+    }
+
+    /// `do_set_cpus_allowed()` of the running task.
+    pub fn ext_set_affinity(&mut self, cpu: Cpu, id: TaskId, mask: u32) {
+        let clock = self.ext_update_rq_clock(cpu);
+        self.with_ext(|ext, ops| ext.setaffinity(ops, cpu, id, mask, clock));
+        let spent = self.ext_spent();
+        self.sys.cpus[cpu as usize].debt += spent;
+    }
+
+    /// `migration_cpu_stop()`: the stopper, a task of a class above, preempts the running task and moves it to another
+    /// CPU, which costs two context switches.
+    pub fn ext_stop_and_push(&mut self, cpu: Cpu, target: Cpu, id: TaskId) {
+        let clock = self.ext_update_rq_clock(cpu);
+        self.with_ext_in(Some(cpu), |ext, ops| {
+            ext.update_curr(ops, cpu, clock);
+            ext.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_STOP);
+            ext.move_queued_task(ops, id, target);
+        });
+        let task = &mut self.sys.tasks[id.0 as usize];
+        (task.on_cpu, task.cpu) = (false, target);
+        self.emit(|_| Event::Migrate { task: id.0, from: cpu, to: target });
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.curr = None;
+        c.nr_running -= 1;
+        c.debt += 2 * self.sys.model.costs.context_switch;
+        self.sys.cpus[target as usize].nr_running += 1;
+        self.update_idle(cpu);
+        self.update_idle(target);
+        let next = self.ext_pick(cpu);
+        if self.sys.cpus[target as usize].curr_idle {
+            self.kick(target);
+        }
+        self.picked(cpu, next);
     }
 
     /// A timer of the scheduler expires on its CPU.

@@ -212,7 +212,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.nr_unblocked -= 1;
             self.nr_unexited -= 1;
         }
-        self.ext_exiting(id);
+        self.ext_exiting(cpu, id);
         self.sys.cache_leave(id);
         self.emit(|_| Event::Exit { task: id.0 });
         self.sys.call_rcu(cpu, 1);

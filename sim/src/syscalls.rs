@@ -238,6 +238,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let task = &mut self.sys.tasks[id.0 as usize];
         (task.mask, task.pinned) = (mask, model.masks[mask as usize].weight() == 1);
+        if self.sys.scx_enabled() {
+            self.ext_set_affinity(cpu, id, mask);
+            let dest = self.sys.allowed_or_fallback(id, cpu);
+            if dest != cpu {
+                self.ext_stop_and_push(cpu, dest, id);
+            }
+            return dest != cpu;
+        }
         let dest = self.sys.allowed_or_fallback(id, cpu);
         if dest == cpu {
             return false;

@@ -76,6 +76,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if c.doing == Doing::Run {
             self.exit_to_user_mode(cpu);
             self.proceed(cpu);
+        } else if c.doing == Doing::ExtKickWait && !c.irqs.is_empty() {
+            self.proceed(cpu);
         }
     }
 }

@@ -710,6 +710,11 @@ impl Maps {
         }
     }
 
+    /// The number of the arena.
+    pub(crate) fn arena_map(&self) -> Option<u32> {
+        self.list.iter().position(|map| map.def.kind == MapKind::Arena).map(|at| at as u32)
+    }
+
     /// The arena, of which a program can have one.
     pub(crate) fn the_arena(&self) -> Option<u64> {
         self.list.iter().find(|map| map.def.kind == MapKind::Arena).map(|map| map.values)

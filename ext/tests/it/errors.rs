@@ -172,7 +172,7 @@ fn the_local_queue_is_that_of_the_locked_run_queue() {
         // No operation for it: the global queue, from where CPU 2 takes it.
         wake(&mut ext, &mut ops, 0, 2);
         ext.dequeue_task(&mut ops, 2, P, SCX_DEQ_SLEEP);
-        ext.exiting(P);
+        ext.exiting(&mut ops, 2, P, 0);
         wake(&mut ext, &mut ops, 0, 2);
         assert_eq!(ext.rqs[2].local_dsq.nr(), 1);
         ext.init_task(&mut ops, TaskId(1), 2, 0, 1024, true);

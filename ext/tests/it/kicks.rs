@@ -1,9 +1,11 @@
 //! `scx_bpf_kick_cpu()`.
 
 use crate::support::{KERNELS, message, pick, rescheds, run, settle, wake, with_tasks};
+use wakelab_ext::ext::{Ext, Request};
 use wakelab_ext::flags::*;
 use wakelab_ext::ops::{Call, Op, TaskFields};
 use wakelab_kernel::ExtRules;
+use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 
 #[test]
@@ -76,7 +78,98 @@ fn an_operation_under_the_cpus_own_lock_cannot_tell_that_it_will_not_idle() {
 
 #[test]
 fn idle_kicks_have_no_other_flags() {
-    let (mut ext, _) = with_tasks(ExtRules::V7_2, &[], 0, 0);
-    ext.kick_cpu(1, SCX_KICK_IDLE | SCX_KICK_PREEMPT);
-    assert_eq!(message(&ext), "PREEMPT/WAIT cannot be used with SCX_KICK_IDLE");
+    for other in [SCX_KICK_PREEMPT, SCX_KICK_WAIT] {
+        let (mut ext, _) = with_tasks(ExtRules::V7_2, &[], 0, 0);
+        ext.kick_cpu(1, SCX_KICK_IDLE | other);
+        assert_eq!(message(&ext), "PREEMPT/WAIT cannot be used with SCX_KICK_IDLE");
+    }
+}
+
+/// Whether each CPU that waits may be asked again.
+fn synced(ext: &mut Ext) -> Vec<Cpu> {
+    let of = |request| if let Request::KickSynced(cpu) = request { Some(cpu) } else { None };
+    ext.take_requests().into_iter().filter_map(of).collect()
+}
+
+#[test]
+fn a_kick_to_wait_for_waits_after_the_next_pick_until_the_other_has_picked() {
+    let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[Op::Enqueue], 0, 2);
+    run(&mut ext, &mut ops, 0, 2);
+    ext.this_cpu = 1;
+    ext.kick_cpu(2, SCX_KICK_WAIT);
+    settle(&mut ext, &mut ops);
+    // The CPU itself schedules first (kick_cpus_irq_workfn()).
+    assert_eq!(rescheds(&mut ext), [2, 1]);
+    assert!(!ext.kick_waits(1));
+    pick(&mut ext, &mut ops, 1);
+    assert!(ext.kick_waits(1) && !ext.kick_waits_in_irq(1));
+    ext.take_requests();
+    // The other goes on with its task: that is a pass, too.
+    assert_eq!(pick(&mut ext, &mut ops, 2), Some(0));
+    assert_eq!(synced(&mut ext), [1]);
+    assert!(!ext.kick_waits(1) && !ext.kick_waits(1));
+    // A pass between the kick and the place where it would wait is enough.
+    (ext.this_cpu, ext.current) = (1, None);
+    ext.kick_cpu(2, SCX_KICK_WAIT);
+    settle(&mut ext, &mut ops);
+    [2, 1].into_iter().for_each(|cpu| drop(pick(&mut ext, &mut ops, cpu)));
+    assert!(!ext.kick_waits(1));
+}
+
+#[test]
+fn nobody_waits_for_itself_for_an_idle_cpu_or_a_class_above() {
+    let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[Op::Enqueue], 0, 2);
+    run(&mut ext, &mut ops, 0, 1);
+    ext.preempted_by_class(&mut ops, 3, SCX_CPU_PREEMPT_RT);
+    ext.take_requests();
+    ext.this_cpu = 1;
+    (1..4).for_each(|cpu| ext.kick_cpu(cpu, SCX_KICK_WAIT));
+    settle(&mut ext, &mut ops);
+    assert_eq!(rescheds(&mut ext), [1, 2, 1]);
+    pick(&mut ext, &mut ops, 1);
+    assert!(!ext.kick_waits(1));
+}
+
+#[test]
+fn cpus_in_a_circle_do_not_wait_for_ever() {
+    let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[Op::Enqueue], 0, 3);
+    (0..3).for_each(|cpu| run(&mut ext, &mut ops, cpu, cpu));
+    // All pick, and kick from ops.enqueue() on the way, so that each has its snapshot before any waits.
+    for cpu in 0..3 {
+        ext.this_cpu = cpu;
+        ext.kick_cpu((cpu + 1) % 3, SCX_KICK_WAIT);
+        settle(&mut ext, &mut ops);
+        pick(&mut ext, &mut ops, cpu);
+    }
+    // The first two have picked since they were kicked by nobody yet; CPU 0 was kicked after its pick.
+    assert!(ext.kick_waits(2));
+    ext.this_cpu = 0;
+    ext.kick_cpu(2, SCX_KICK_WAIT);
+    settle(&mut ext, &mut ops);
+    ext.take_requests();
+    pick(&mut ext, &mut ops, 0);
+    assert_eq!(synced(&mut ext), [2]);
+    // CPU 2 still waited when it was kicked, and advances as it waits.
+    assert!(!ext.kick_waits(0) && !ext.kick_waits(2));
+}
+
+#[test]
+fn before_7_2_the_interrupt_waits_for_any_cpu_to_leave_the_class() {
+    let (mut ext, mut ops) = with_tasks(ExtRules::V6_12, &[Op::Enqueue], 0, 2);
+    run(&mut ext, &mut ops, 0, 2);
+    ext.this_cpu = 1;
+    [1, 2, 3].into_iter().for_each(|cpu| ext.kick_cpu(cpu, SCX_KICK_WAIT));
+    settle(&mut ext, &mut ops);
+    assert!(ext.kick_waits(1) && ext.kick_waits_in_irq(1));
+    // Its task goes on: no switch_class().
+    assert_eq!(pick(&mut ext, &mut ops, 2), Some(0));
+    assert!(ext.kick_waits(1));
+    ext.dequeue_task(&mut ops, 2, TaskId(0), SCX_DEQ_SLEEP);
+    assert_eq!(pick(&mut ext, &mut ops, 2), None);
+    assert_eq!(synced(&mut ext), [1]);
+    // The idle CPU has not left the class either.
+    assert!(ext.kick_waits(1));
+    run(&mut ext, &mut ops, 1, 3);
+    ext.preempted_by_class(&mut ops, 3, SCX_CPU_PREEMPT_RT);
+    assert!(!ext.kick_waits(1));
 }

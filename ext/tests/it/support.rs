@@ -91,6 +91,7 @@ pub fn ext(rules: ExtRules, ops: &[Op], flags: u64) -> Ext {
     let declared = Declared {
         name: "script".to_owned(),
         ops: ops.iter().copied().collect(),
+        cid_form: false,
         flags,
         dispatch_max_batch: 0,
         timeout_ms: 2000,

@@ -1,6 +1,7 @@
 //! Tasks join, change and leave; CPUs that forget them are found.
 
-use crate::support::{KERNELS, PINNED, ext, message, pick, wake, with_tasks};
+use crate::support::{KERNELS, PINNED, ext, message, pick, rescheds, run, wake, with_tasks};
+use wakelab_ext::entity::Curr;
 use wakelab_ext::flags::*;
 use wakelab_ext::ops::{Call, ExitKind, Op, TaskFields};
 use wakelab_kernel::ExtRules;
@@ -46,7 +47,7 @@ fn a_task_is_removed_whether_the_scheduler_has_exit_task_or_not() {
 fn exiting_tasks_go_to_the_local_queue_unless_they_were_dispatched_or_are_asked_for() {
     for (flags, asked) in [(0, 0), (SCX_OPS_ENQ_EXITING, 1)] {
         let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[Op::Enqueue, Op::SelectCpu], flags, 1);
-        ext.exiting(P);
+        ext.exiting(&mut ops, 0, P, 0);
         wake(&mut ext, &mut ops, 0, 1);
         assert_eq!(ops.take(&[Op::Enqueue]).len(), asked);
         assert_eq!(ext.rqs[1].local_dsq.nr(), u32::from(asked == 0));
@@ -61,6 +62,89 @@ fn exiting_tasks_go_to_the_local_queue_unless_they_were_dispatched_or_are_asked_
         wake(&mut ext, &mut ops, 0, 3);
         assert_eq!((ext.rqs[3].local_dsq.nr(), ops.slice(P)), (1, 5));
         assert_eq!(ops.take(&[Op::Enqueue]), []);
+    }
+}
+
+/// The operations that hear of a task on a run queue.
+const STATES: [Op; 7] =
+    [Op::Enqueue, Op::Dequeue, Op::Runnable, Op::Running, Op::Stopping, Op::Quiescent, Op::SetCpumask];
+
+#[test]
+fn a_task_that_exits_is_taken_off_its_run_queue_and_put_back() {
+    for rules in KERNELS {
+        let (mut ext, mut ops) = with_tasks(rules, &STATES, 0, 1);
+        run(&mut ext, &mut ops, 0, 2);
+        ext.exiting(&mut ops, 2, P, 5_000);
+        // DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK
+        let (enq_flags, change) = (14, if rules.dequeue_on_custody { SCX_DEQ_SCHED_CHANGE } else { 0 });
+        let expected = [
+            Call::Stopping { p: P, runnable: false },
+            Call::Quiescent { p: P, deq_flags: enq_flags | change },
+            Call::Runnable { p: P, enq_flags },
+            Call::Running { p: P },
+        ];
+        assert_eq!(ops.take(&STATES), expected);
+        // It goes on, and is asked to reschedule (sched_move_task()).
+        assert_eq!((ext.rqs[2].curr, rescheds(&mut ext)), (Curr::Ext(P), vec![2]));
+        assert_eq!((ext.rqs[2].nr_running, ext.rqs[2].local_dsq.nr()), (1, 0));
+        assert_eq!(ops.slice(P), SCX_SLICE_DFL - 5_000);
+        assert_eq!(pick(&mut ext, &mut ops, 2), Some(0));
+    }
+}
+
+#[test]
+fn a_task_hears_of_its_affinity_off_its_run_queue() {
+    for rules in KERNELS {
+        let change = if rules.dequeue_on_custody { SCX_DEQ_SCHED_CHANGE } else { 0 };
+        // DEQUEUE_SAVE | DEQUEUE_NOCLOCK
+        let (enq_flags, deq_flags) = (10, 10 | change);
+        let (mut ext, mut ops) = with_tasks(rules, &STATES, 0, 1);
+        run(&mut ext, &mut ops, 0, 2);
+        ext.setaffinity(&mut ops, 2, P, PINNED + 2, 0);
+        let expected = [
+            Call::Stopping { p: P, runnable: false },
+            Call::Quiescent { p: P, deq_flags },
+            Call::SetCpumask { p: P },
+            Call::Runnable { p: P, enq_flags },
+            Call::Running { p: P },
+        ];
+        assert_eq!((ops.take(&STATES), rescheds(&mut ext)), (expected.into(), vec![]));
+        // One that the scheduler holds is taken from it, and given back.
+        let (mut ext, mut ops) = with_tasks(rules, &STATES, 0, 1);
+        wake(&mut ext, &mut ops, 0, 2);
+        ops.calls.clear();
+        ext.setaffinity(&mut ops, 2, P, PINNED, 0);
+        let expected = [
+            Call::Dequeue { p: P, deq_flags },
+            Call::Quiescent { p: P, deq_flags },
+            Call::SetCpumask { p: P },
+            Call::Runnable { p: P, enq_flags },
+            Call::Enqueue { p: P, enq_flags },
+        ];
+        assert_eq!(ops.take(&STATES), expected);
+        assert_eq!(ext.cpus_ptr(P).weight(), 1);
+    }
+}
+
+#[test]
+fn the_stopper_takes_a_task_to_another_cpu() {
+    for rules in KERNELS {
+        let with = [&STATES[..], &[Op::CpuRelease, Op::CpuAcquire]].concat();
+        let (mut ext, mut ops) = with_tasks(rules, &with, 0, 2);
+        run(&mut ext, &mut ops, 0, 2);
+        ext.preempted_by_class(&mut ops, 2, SCX_CPU_PREEMPT_STOP);
+        ext.move_queued_task(&mut ops, P, 0);
+        let expected = [
+            Call::Stopping { p: P, runnable: true },
+            Call::CpuRelease { cpu: 2, reason: SCX_CPU_PREEMPT_STOP },
+            Call::Enqueue { p: P, enq_flags: u64::from(rules.enq_migrated) },
+        ];
+        // The core had it in the local queue, so that no operation hears of its leave.
+        assert_eq!(ops.take(&with), expected);
+        assert_eq!((ext.task(P).cpu, ext.rqs[2].nr_running, ext.rqs[0].nr_running), (0, 0, 1));
+        assert_eq!(ext.rqs[2].local_dsq.nr(), 0);
+        assert_eq!(pick(&mut ext, &mut ops, 2), None);
+        assert_eq!(ops.take(&with), [Call::CpuAcquire { cpu: 2 }]);
     }
 }
 

@@ -204,6 +204,7 @@ impl ExtRules {
         idle_masks_first: false,
         dequeue_on_custody: false,
         enq_last_resched: true,
+        kick_wait_after_pass: false,
         enq_flags_truncated: true,
         queued_wakeup: false,
         local_is_locked: false,

@@ -173,6 +173,7 @@ impl ExtRules {
         idle_masks_first: true,
         dequeue_on_custody: true,
         enq_last_resched: false,
+        kick_wait_after_pass: true,
         enq_flags_truncated: false,
         queued_wakeup: true,
         local_is_locked: true,

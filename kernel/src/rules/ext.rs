@@ -20,6 +20,11 @@ rules! {
         /// A task that is enqueued with SCX_ENQ_LAST to the local queue of its CPU runs at once, not at the CPU's next
         /// event (`put_prev_task_scx()`; in 6.12.117, not in 7.2.12).
         pub enq_last_resched: bool,
+        /// A CPU that kicks others with SCX_KICK_WAIT waits once it has scheduled itself, for those that run a task of
+        /// the class, until they have gone through a pick (`kick_sync_wait_bal_cb()`; in 7.2). Before, it waits in the
+        /// kick's interrupt, for any CPU, until that leaves a task of the class for another class
+        /// (`kick_cpus_irq_workfn()` and `switch_class()`; in 6.12.117).
+        pub kick_wait_after_pass: bool,
         /// A task that moves to another CPU's local queue loses flags above 32 bits, such as SCX_ENQ_PREEMPT
         /// (`enqueue_task_scx()` adds `extra_enq_flags` to an int; in 6.12.117, not in 7.2).
         pub enq_flags_truncated: bool,

@@ -139,6 +139,7 @@ pub fn loading(name: &str, finds: &Finds<'_>) -> Result<Loading, String> {
     match name.split('_').next().unwrap_or(name) {
         "central" => central(&mut loading, &machine),
         "flatcg" => flatcg(&mut loading, &machine),
+        "qmap" => qmap(&mut loading, &machine)?,
         "bpfland" => bpfland::bpfland(&mut loading, &machine),
         "cosmos" => bpfland::cosmos(&mut loading, &machine),
         "flash" => bpfland::flash(&mut loading, &machine),
@@ -165,4 +166,15 @@ fn central(loading: &mut Loading, machine: &Machine<'_>) {
     loading.resize = vec![(".data.cpu_gimme_task", machine.nr_cpus), (".data.cpu_started_at", 8 * machine.nr_cpus)];
     let nr_cpus = i128::from(machine.nr_cpus);
     loading.set(&[("central_cpu", 0), ("nr_cpu_ids", nr_cpus), ("slice_ns", i128::from(SCX_SLICE_DFL))]);
+}
+
+/// `tools/sched_ext/scx_qmap.c`.
+fn qmap(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), String> {
+    const SCX_QMAP_MAX_CPUS: u32 = 1024;
+    if machine.nr_cpus > SCX_QMAP_MAX_CPUS {
+        return Err(format!("the machine has {} CPUs; its loader takes up to {SCX_QMAP_MAX_CPUS}", machine.nr_cpus));
+    }
+    // 6.12's has no max_tasks.
+    loading.set(&[("slice_ns", i128::from(SCX_SLICE_DFL)), ("max_tasks", 16384)]);
+    Ok(())
 }

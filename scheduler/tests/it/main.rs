@@ -2,6 +2,7 @@
 
 mod cgroups;
 mod misbehaves;
+mod qmap;
 mod selftests;
 mod simple;
 mod stalls;

@@ -277,8 +277,22 @@ fn what_the_verifier_refuses_runs_here() {
 fn what_is_not_modelled_is_refused_by_name() {
     let error = runs(&load(object!("non_scx_kfunc_deny")), &plenty(), 1).unwrap_err().to_string();
     assert!(error.contains("no struct_ops of the type sched_ext_ops"), "{error}");
+}
+
+/// `cyclic_kick_wait.c`: four threads yield on each of three CPUs, each of which kicks the next and waits for it.
+#[test]
+fn cpus_that_wait_for_each_other_in_a_circle_go_on() {
     let mut scheduler = load(object!("cyclic_kick_wait"));
     (0..3).zip(["test_cpu_a", "test_cpu_b", "test_cpu_c"]).for_each(|(cpu, name)| scheduler.set(name, cpu));
-    let exit = exit(&scheduler, &plenty());
-    assert!(exit.message.contains("SCX_KICK_WAIT is not modelled"), "{exit}");
+    let worker =
+        vec![Op::Call(Syscall::Yield), Op::Done, Op::Run(Work::uniform(500, 0)), Op::Repeat { to: 0, times: None }];
+    let mut workers = of_programs(vec![worker; 12], &[]);
+    (0..).zip(&mut workers.tasks).for_each(|(n, task): (u32, _)| task.affinity = Some(vec![n / 4]));
+    let test = Test { scheduler, variables: &["nr_enqueues", "nr_wait_kicks"], values: Arc::default() };
+    let (outcome, done) = simulate(&test, MACHINE, &workers, 3_000 * MS);
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+    let values = test.values.lock().unwrap();
+    // Kicks that wait, in the hundred thousands, and every worker goes on.
+    assert!(values["nr_wait_kicks"] > 100_000 && values["nr_wait_kicks"] * 2 > values["nr_enqueues"], "{values:?}");
+    assert!(done.0.len() == 12 && done.0.values().all(|&done| done > 5_000), "{done:?}");
 }

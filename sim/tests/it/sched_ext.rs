@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, ScxStep, Sink};
 use wakelab_ext::ext::{Declared, Ext};
 use wakelab_ext::flags::{
-    SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_ENQ_PREEMPT, SCX_KICK_IDLE, SCX_KICK_PREEMPT, SCX_OPS_ENQ_LAST,
+    SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_ENQ_PREEMPT, SCX_KICK_IDLE, SCX_KICK_PREEMPT, SCX_KICK_WAIT,
+    SCX_OPS_ENQ_LAST, SCX_SLICE_DFL, SCX_SLICE_INF,
 };
-use wakelab_ext::flags::{SCX_SLICE_DFL, SCX_SLICE_INF};
 use wakelab_ext::ops::{Call, Host, Op as Member, Ops, Scheduler, TaskFields};
 use wakelab_kernel::Preset;
 use wakelab_sched::runqueue::TaskId;
@@ -44,6 +44,10 @@ enum Kind {
     Preempts,
     /// Tasks go to the local queue of CPU 1, if they may use it.
     Elsewhere,
+    /// Tasks go to the local queues of their CPUs. When a task of CPU 0 yields, it kicks CPU 1 with these flags.
+    Kicks(u64),
+    /// At its ticks, each CPU kicks the next one, and waits for it.
+    KickRing,
     /// As `Fifo`, and asks for this performance on each CPU that begins to run a task.
     Perf(u32),
 }
@@ -64,6 +68,7 @@ impl Scheduler for Test {
         let (ops, flags) = match self.0 {
             Kind::Minimal => (vec![], 0),
             Kind::Last => (vec![Enqueue, Dispatch, Init], SCX_OPS_ENQ_LAST),
+            Kind::Kicks(_) | Kind::KickRing => (vec![Enqueue, Member::Yield, Member::Tick], 0),
             Kind::Preempts | Kind::Elsewhere => (vec![Enqueue, Running, Stopping, Member::ExitTask], 0),
             Kind::PerCpu(_) | Kind::Forgets => (vec![SelectCpu, Enqueue, Dispatch, Init], 0),
             _ => (vec![SelectCpu, Enqueue, Dispatch, Running, Stopping, Enable, Init], 0),
@@ -71,6 +76,7 @@ impl Scheduler for Test {
         let declared = Declared {
             name: "test".to_owned(),
             ops: ops.into_iter().collect(),
+            cid_form: false,
             flags,
             dispatch_max_batch: 0,
             timeout_ms: 2000,
@@ -175,6 +181,9 @@ impl Ops for State {
                 Kind::Elsewhere if ext.cpus_ptr(p).test(1) => {
                     ext.dsq_insert(self, p, SCX_DSQ_LOCAL_ON | 1, slice, None, enq_flags);
                 }
+                Kind::Kicks(_) | Kind::KickRing => {
+                    ext.dsq_insert(self, p, SCX_DSQ_LOCAL, slice, None, enq_flags);
+                }
                 Kind::WrongCpu => {
                     let wrong = (0..self.nr_cpus as u32).find(|&cpu| !ext.cpus_ptr(p).test(cpu)).unwrap_or(0);
                     ext.dsq_insert(self, p, SCX_DSQ_LOCAL_ON | u64::from(wrong), slice, None, enq_flags);
@@ -190,6 +199,16 @@ impl Ops for State {
                     ext.dsq_insert(self, p, 0, slice, None, enq_flags);
                 }
             },
+            Call::Yield { .. } => {
+                if let Kind::Kicks(flags) = self.kind
+                    && ext.this_cpu == 0
+                {
+                    ext.kick_cpu(1, flags);
+                }
+            }
+            Call::Tick { .. } if self.kind == Kind::KickRing => {
+                ext.kick_cpu((ext.this_cpu + 1) % self.nr_cpus as u32, SCX_KICK_WAIT);
+            }
             Call::Dispatch { cpu, .. } => {
                 let dsq = if matches!(self.kind, Kind::PerCpu(_)) { OTHER + u64::from(cpu) } else { 0 };
                 ext.dsq_move_to_local(self, dsq, 0);
@@ -383,6 +402,49 @@ fn a_kick_runs_what_is_queued_for_an_idle_cpu() {
     }
 }
 
+/// A task on CPU 0 that yields each 4.5 ms, and one on CPU 1 that computes, or sleeps for as long as it computes.
+fn on_two_cpus(sleeps: bool) -> Workload {
+    let yields = vec![Op::Run(ns(4 * MS + MS / 2)), call(Syscall::Yield), Op::Done, back(0, 0)];
+    let spinner = vec![Op::Run(ns(MS)), Op::Done, back(0, 0)];
+    let sleeper = vec![Op::Run(ns(MS)), Op::Sleep(ns(MS)), Op::Done, back(0, 0)];
+    let mut load = workload(vec![yields, if sleeps { sleeper } else { spinner }], &[], None);
+    load.tasks.iter_mut().zip([0, 1]).for_each(|(task, cpu)| task.affinity = Some(vec![cpu]));
+    load
+}
+
+#[test]
+fn a_cpu_that_kicks_another_to_wait_for_it_loses_that_time() {
+    let overhead = |kernel, flags, sleeps| {
+        let (outcome, _) = simulate(Kind::Kicks(flags), "test-2c", kernel, &on_two_cpus(sleeps), 400 * MS);
+        outcome.unwrap().cpus[0].overhead
+    };
+    let waits = |kernel, sleeps| overhead(kernel, SCX_KICK_WAIT, sleeps) - overhead(kernel, 0, sleeps);
+    // 88 times. The other CPU is reached by an IPI, and then goes through its scheduler.
+    let ipi = wakelab_machine::get("test-2c").unwrap().costs.ipi.value;
+    let waited = waits("v7.2", false);
+    assert!((80 * ipi..95 * ipi).contains(&waited), "{waited} ns, an IPI takes {ipi} ns");
+    // Before, it waits until the other's task sleeps (`switch_class()` of 6.12.117), or comes and sleeps again.
+    let waited = waits("v6.12", true);
+    // It sleeps for 1 ms and runs for 1 ms, so that a kick half a millisecond into the sleep waits for 1.5 ms.
+    assert!((60 * MS..130 * MS).contains(&waited), "{waited} ns");
+}
+
+#[test]
+fn cpus_that_wait_for_each_other_go_on() {
+    // All kick the next one at their ticks, which are at one moment.
+    let (outcome, heard) = simulate(Kind::KickRing, MACHINE, "v7.2", &spinners(&[0; 16]), 400 * MS);
+    outcome.unwrap();
+    assert!(heard.done.len() == 16 && heard.done.values().all(|&done| done > 20), "{:?}", heard.done);
+}
+
+#[test]
+fn before_7_2_a_cpu_waits_for_ever_for_one_that_stays_in_the_class() {
+    let (outcome, _) = simulate(Kind::Kicks(SCX_KICK_WAIT), "test-2c", "v6.12", &on_two_cpus(false), 5_000 * MS);
+    // It is in its first kick's interrupt until the end.
+    let cpus = outcome.unwrap().cpus;
+    assert!(cpus[0].work < 10 * MS && cpus[1].work > 4_900 * MS, "{cpus:?}");
+}
+
 #[test]
 fn errors_of_schedulers_are_the_kernels() {
     let mut pinned = spinners(&[0; 40]);
@@ -447,10 +509,35 @@ fn the_same_run_is_the_same_each_time() {
 
 #[test]
 fn what_is_not_modelled_is_refused_by_name() {
-    let program = vec![call(Syscall::Affinity { cpus: None }), Op::Run(ns(MS)), back(0, 0)];
+    let program = vec![call(Syscall::Uclamp { min: Some(1), max: None }), Op::Run(ns(MS)), back(0, 0)];
     let load = workload(vec![program], &[], None);
     let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, MS).0.unwrap_err().to_string();
-    assert!(error.contains("a task that changes its affinity under a scheduler of sched_ext"), "{error}");
+    assert!(error.contains("a utilisation clamp under a scheduler of sched_ext"), "{error}");
+}
+
+#[test]
+fn a_task_that_changes_its_affinity_goes_where_it_may_run() {
+    // Each goes to CPU 2, then to CPU 5 and back, under schedulers that take wakees at once, or by a shared queue, and
+    // beside tasks that compute.
+    for (kind, beside) in [(Kind::Simple, 0), (Kind::Simple, 12), (Kind::Minimal, 12), (Kind::Kicks(0), 0)] {
+        let to = |set| call(Syscall::Affinity { cpus: Some(set) });
+        let moves = vec![to(0), Op::Run(ns(MS)), Op::Done, to(1), Op::Run(ns(MS)), Op::Done, back(0, 0)];
+        let spins = vec![Op::Run(ns(MS)), Op::Done, back(0, 0)];
+        let programs = [moves].into_iter().chain(vec![spins; beside]).collect();
+        let mut load = workload(programs, &[], None);
+        load.cpu_sets = vec![vec![2], vec![5]];
+        for kernel in ["v6.12", "v7.2"] {
+            let (outcome, heard) = simulate(kind, MACHINE, kernel, &load, 200 * MS);
+            outcome.unwrap_or_else(|error| panic!("{kind:?} {kernel}: {error}"));
+            let (&first, &done) = heard.done.first_key_value().expect("a task made progress");
+            let at_least = if beside == 0 { 80 } else { 4 };
+            assert!(done >= at_least, "{kind:?} {kernel}: {done}");
+            // From its first change on.
+            let cpus: Vec<u32> = heard.ran.iter().filter(|ran| ran.2 == Some(first)).map(|ran| ran.1).skip(1).collect();
+            assert!(cpus.iter().all(|cpu| [2, 5].contains(cpu)), "{kind:?} {kernel}: {cpus:?}");
+            assert!(cpus.contains(&2) && cpus.contains(&5), "{kind:?} {kernel}: {cpus:?}");
+        }
+    }
 }
 
 #[test]
@@ -481,12 +568,13 @@ impl Sink for Steps {
 #[test]
 fn the_steps_of_deferred_work_have_its_time() {
     let mut steps = Steps::default();
-    listen(Kind::Elsewhere, "test-2c", "v7.2", &ping_pong(4), 5 * MS, &mut steps).unwrap();
+    // More tasks than CPUs, or an idle one would take each wakee.
+    listen(Kind::Elsewhere, "test-2c", "v7.2", &ping_pong(6), 10 * MS, &mut steps).unwrap();
     let moved: Vec<usize> = (0..steps.0.len()).filter(|&at| steps.0[at].2 == ScxStep::Moved).collect();
     assert!(moved.len() > 100, "{}", moved.len());
     for at in moved {
         let (time, task, _) = steps.0[at];
         let before = steps.0[..at].iter().rfind(|(_, of, _)| *of == task).expect("it was woken");
-        assert_eq!(before.0, time, "task {task} after {:?}", before.2);
+        assert_eq!((before.0, before.2), (time, ScxStep::Joins), "task {task}");
     }
 }

@@ -82,7 +82,7 @@ int BPF_PROG(insert, struct scx_sched *sch, struct rq *rq, struct scx_dispatch_q
 {
 	/*
 	 * sched_autogroup_exit_task() takes each exiting task off its queue and puts it back, which the simulator does
-	 * not do.
+	 * not count.
 	 */
 	if (!(p->flags & PF_EXITING))
 		note(INSERT, p, NULL, BPF_CORE_READ(dsq, id));
