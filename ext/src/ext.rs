@@ -215,10 +215,15 @@ pub struct Ext {
     pub this_cpu: Cpu,
     /// `current`; `None` for the idle task, and for what is not a task.
     pub current: Option<TaskId>,
+    /// The scheduler is being enabled, which was over when the run began: clocks stand.
+    pub loads: bool,
     /// `preempt_count()`, as far as it says that this is an interrupt: `HARDIRQ_OFFSET`, `SOFTIRQ_OFFSET` or 0.
     pub preempt_count: u32,
     /// `scx_locked_rq()`.
     pub locked_rq: Option<Cpu>,
+    /// The CPU whose run queue's clock is valid (`SCX_RQ_CLK_VALID`), and that clock (`rq->scx.clock`), ns: it was
+    /// brought up to date (`update_rq_clock()`), and the lock was not given up since.
+    pub clock_valid: Option<(Cpu, u64)>,
     /// The operation that runs.
     running: Option<Call>,
     /// CPUs that wait for others that they kicked with `SCX_KICK_WAIT`.
@@ -305,8 +310,10 @@ impl Ext {
             now: 0,
             this_cpu: 0,
             current: None,
+            loads: false,
             preempt_count: 0,
             locked_rq: None,
+            clock_valid: None,
             running: None,
             kick_waiting: Vec::new(),
             deferred: Vec::new(),
@@ -373,7 +380,14 @@ impl Ext {
     /// The time of now within what happens: as many ns after its beginning as were spent.
     #[inline]
     pub fn clock(&self) -> u64 {
-        self.now + self.spent
+        self.now + if self.loads { 0 } else { self.spent }
+    }
+
+    /// `scx_bpf_now()`, ns since the run began: the clock of this CPU's run queue where that is valid, so that all of
+    /// an operation sees one time, and the time of now elsewhere.
+    pub fn scx_bpf_now(&self) -> u64 {
+        let valid = self.clock_valid.filter(|&(cpu, _)| cpu == self.this_cpu);
+        valid.map_or_else(|| self.clock(), |(_, clock)| clock)
     }
 
     /// `scx_error()`: the scheduler ends. The first error counts.
@@ -531,6 +545,48 @@ impl Ext {
     /// Whether `ops.init()` is running.
     pub fn in_init(&self) -> bool {
         self.running == Some(Call::Init)
+    }
+
+    /// A while has passed since the scheduler was enabled: each CPU that is idle has run something, and has told the
+    /// scheduler when it became idle again. Enabling alone tells it nothing of CPUs that are idle already
+    /// (`__scx_update_idle()` is called with `do_notify` where a CPU changes between a task and idle).
+    pub fn idle_cpus_have_run<O: Ops + ?Sized>(&mut self, ops: &mut O) {
+        let this_cpu = self.this_cpu;
+        for cpu in 0..self.rqs.len() as Cpu {
+            if self.rqs[cpu as usize].curr == Curr::Idle {
+                self.this_cpu = cpu;
+                self.call(ops, Some(cpu), Call::UpdateIdle { cpu, idle: true });
+            }
+        }
+        self.this_cpu = this_cpu;
+    }
+
+    /// A task whose program is not simulated wakes on a CPU that is idle, and runs there at once. Returns whether it
+    /// does: not if the CPU is not idle, or the task is not asleep.
+    pub fn runs_unseen<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) -> bool {
+        if self.rqs[cpu as usize].curr != Curr::Idle || !self.task(p).ready || self.task(p).queued {
+            return false;
+        }
+        self.scx_update_idle(ops, cpu, false, true);
+        let task = self.task_mut(p);
+        (task.cpu, task.queued) = (cpu, true);
+        self.rqs[cpu as usize].nr_running += 1;
+        self.call(ops, Some(cpu), Call::Runnable { p, enq_flags: SCX_ENQ_WAKEUP });
+        ops.set_slice(p, SCX_SLICE_DFL);
+        self.rqs[cpu as usize].curr = Curr::Ext(p);
+        self.call(ops, Some(cpu), Call::Running { p });
+        true
+    }
+
+    /// It sleeps again, and its CPU looks for something to run.
+    pub fn sleeps_unseen<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) {
+        self.call(ops, Some(cpu), Call::Stopping { p, runnable: false });
+        self.call(ops, Some(cpu), Call::Quiescent { p, deq_flags: SCX_DEQ_SLEEP });
+        self.task_mut(p).queued = false;
+        self.rqs[cpu as usize].nr_running -= 1;
+        self.rqs[cpu as usize].curr = Curr::Idle;
+        self.scx_update_idle(ops, cpu, true, true);
+        self.resched_curr(cpu);
     }
 
     /// Asks for a timer on this CPU ([`Request::Timer`]).
@@ -1240,6 +1296,10 @@ impl Ext {
         self.note(p, What::Moved { from, to });
         self.stats.remote += 1;
         self.spent += self.costs.remote;
+        if to == self.this_cpu {
+            // activate_task() brings the clock up to date.
+            self.clock_valid = Some((to, self.clock()));
+        }
         let enq_flags = if self.rules.enq_flags_truncated { enq_flags & 0xffff_ffff } else { enq_flags };
         self.enqueue(ops, to, p, enq_flags, Some(to), true);
     }
@@ -1398,6 +1458,8 @@ impl Ext {
             Curr::Ext(prev) => Some(prev),
             Curr::Idle | Curr::Above => None,
         };
+        // dispatch_pick() (7.2) and balance_scx() (6.12) unpin the lock: rq_unpin_lock() makes the clock invalid.
+        self.clock_valid = None;
         self.rqs[cpu as usize].in_balance = true;
         let verdict = self.balance_one(ops, cpu, prev);
         let rq = &mut self.rqs[cpu as usize];
@@ -1558,6 +1620,7 @@ impl Ext {
     /// `run_deferred()`: what CPUs can do when they may give up their locks; and the kicks of this one. The kernel runs
     /// it at the end of the wake-up or of the pick, or by an irq_work.
     pub fn run_deferred<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+        self.clock_valid = None;
         while !self.deferred.is_empty() && self.exit.is_none() {
             let rq = self.deferred.remove(0);
             self.process_ddsp_deferred_locals(ops, rq);

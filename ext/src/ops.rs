@@ -233,6 +233,8 @@ pub struct TaskInfo {
     pub parent: Option<TaskId>,
     /// PF_KTHREAD.
     pub kthread: bool,
+    /// PF_WQ_WORKER: a kernel thread that does the work of a workqueue.
+    pub kworker: bool,
     /// `p->static_prio`, 100 to 139.
     pub static_prio: u32,
     /// SCHED_IDLE.
@@ -386,6 +388,12 @@ pub trait Scheduler: fmt::Debug + Send + Sync {
     /// # Errors
     /// Fails with what it needs and does not find.
     fn load(&self, host: &Host<'_>) -> Result<(crate::ext::Declared, Box<dyn Ops>), String>;
+
+    /// What of it does not run here although it is loaded, a sentence each; nothing if it cannot be loaded.
+    fn warnings(&self, host: &Host<'_>) -> Vec<String> {
+        let _ = host;
+        Vec::new()
+    }
 
     /// What tells it from all others, for results that are kept: the hash of its object, and what was set in it.
     fn identity(&self) -> &str;

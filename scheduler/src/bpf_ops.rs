@@ -286,7 +286,7 @@ impl Ops for Running<'_> {
             }
             Call::SetCpumask { p } => {
                 let addr = task(p);
-                [addr, objects.mask(memory, ext, p), 0]
+                [addr, objects.cpus_ptr(p), 0]
             }
             Call::UpdateIdle { cpu, idle } => [u64::from(ext.cpu_arg(cpu)), u64::from(idle), 0],
             Call::CpuAcquire { cpu } => [u64::from(cpu), 0, 0],

@@ -146,7 +146,7 @@ impl Cgroups {
     }
 
     /// `&cgroup->self`.
-    fn css(&self, number: u32) -> u64 {
+    pub fn css(&self, number: u32) -> u64 {
         self.addr(number) + u64::from(self.own_css)
     }
 }

@@ -17,6 +17,10 @@ use wakelab_sched::runqueue::TaskId;
 const PF_EXITING: u32 = 4;
 /// PF_KTHREAD.
 const PF_KTHREAD: u32 = 0x0020_0000;
+/// PF_WQ_WORKER.
+const PF_WQ_WORKER: u32 = 0x20;
+/// PF_NO_SETAFFINITY, which the workers of a CPU have, too (`create_worker()` binds them by `kthread_bind_mask()`).
+const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
 /// PF_IDLE.
 const PF_IDLE: u32 = 2;
 /// `SCX_TASK_QUEUED` of `p->scx.flags`.
@@ -237,8 +241,6 @@ pub struct KernelObjects {
     idle: Vec<u64>,
     /// By CPU: its `struct rq`.
     rqs: Vec<u64>,
-    /// By number of an affinity: its cpumask.
-    masks: Vec<u64>,
     /// Per-CPU variables, of the CPUs one after the other.
     sd_llc_id: u64,
     preempt_count: u64,
@@ -294,7 +296,6 @@ impl KernelObjects {
             children: BTreeSet::new(),
             idle: Vec::new(),
             rqs: Vec::new(),
-            masks: Vec::new(),
             sd_llc_id: memory.region("sd_llc_id", 4 * nr_cpus),
             preempt_count: memory.region("__preempt_count", 4 * nr_cpus),
             online,
@@ -312,7 +313,7 @@ impl KernelObjects {
             task,
             rq,
         };
-        objects.write_mask(memory, online, &CpuMask::full(nr_cpus));
+        objects.write_mask(memory, online, &CpuMask::full(nr_cpus), mask_len);
         for cpu in 0..nr_cpus {
             objects.add_cpu(memory, cpu);
         }
@@ -329,7 +330,14 @@ impl KernelObjects {
         put(memory, idle, self.task.get("flags"), u64::from(PF_IDLE | PF_KTHREAD));
         put(memory, idle, self.task.get("prio"), 120);
         put(memory, idle, self.task.get("static_prio"), 120);
-        put(memory, idle, self.task.get("cpus_ptr"), self.online);
+        if let Some(cpus_mask) = self.task.get("cpus_mask") {
+            let at = idle + u64::from(cpus_mask.offset);
+            let mut own = CpuMask::new(cpu + 1);
+            own.set(cpu);
+            self.write_mask(memory, at, &own, cpus_mask.size);
+            put(memory, idle, self.task.get("cpus_ptr"), at);
+        }
+        put(memory, idle, self.task.get("nr_cpus_allowed"), 1);
         put(memory, idle, self.task.get("cgroups"), self.cgroups.css_set(ROOT));
         let rq = memory.region(&format!("rq of CPU {cpu}"), self.rq.size.max(64));
         put(memory, rq, self.rq.get("cpu"), u64::from(cpu));
@@ -347,7 +355,8 @@ impl KernelObjects {
         }
         let addr = memory.region(&format!("task_struct of {}", info.comm), self.task.size);
         self.by_region.insert((addr >> 32) as u32, info.task);
-        let flags = if info.kthread { PF_KTHREAD } else { 0 };
+        let flags =
+            if info.kthread { PF_KTHREAD } else { 0 } | if info.kworker { PF_WQ_WORKER | PF_NO_SETAFFINITY } else { 0 };
         let pid = pid(info.task);
         let tgid = if info.process < 1 << 31 { u64::from(info.process) + (1 << 20) } else { pid };
         let parent = info.parent.filter(|&parent| self.lives(parent));
@@ -558,14 +567,14 @@ impl KernelObjects {
             }
         }
         if of.mask != entity.mask {
-            let mask = self.mask(memory, ext, task);
-            put(memory, addr, self.task.get("cpus_ptr"), mask);
-            let weight = u64::from(ext.cpus_ptr(task).weight());
-            put(memory, addr, self.task.get("nr_cpus_allowed"), weight);
+            let allowed = ext.cpus_ptr(task);
+            // Migration is never disabled, so that cpus_ptr is the task's own mask: schedulers ask whether it is.
             if let Some(cpus_mask) = self.task.get("cpus_mask") {
-                let len = u64::from(cpus_mask.size.min(self.mask_len));
-                let _ = memory.copy(addr + u64::from(cpus_mask.offset), mask, len);
+                let at = addr + u64::from(cpus_mask.offset);
+                self.write_mask(memory, at, allowed, cpus_mask.size);
+                put(memory, addr, self.task.get("cpus_ptr"), at);
             }
+            put(memory, addr, self.task.get("nr_cpus_allowed"), u64::from(allowed.weight()));
             self.tasks[task.0 as usize].mask = entity.mask;
         }
         if of.group != entity.group {
@@ -576,24 +585,15 @@ impl KernelObjects {
         addr
     }
 
-    /// The cpumask of a task's affinity.
-    pub fn mask(&mut self, memory: &mut Memory, ext: &Ext, task: TaskId) -> u64 {
-        let number = ext.task(task).mask as usize;
-        while self.masks.len() <= number {
-            self.masks.push(0);
-        }
-        if self.masks[number] == 0 {
-            let addr = memory.region(&format!("cpumask of affinity {number}"), self.mask_len);
-            memory.set_read_only(addr, true);
-            self.write_mask(memory, addr, ext.cpus_ptr(task));
-            self.masks[number] = addr;
-        }
-        self.masks[number]
+    /// `p->cpus_ptr` of a task that is up to date.
+    pub fn cpus_ptr(&self, task: TaskId) -> u64 {
+        let cpus_mask = self.task.get("cpus_mask").map_or(0, |field| field.offset);
+        self.tasks[task.0 as usize].addr + u64::from(cpus_mask)
     }
 
-    /// Writes a mask.
-    pub fn write_mask(&self, memory: &mut Memory, addr: u64, mask: &CpuMask) {
-        for (at, word) in mask.words().iter().enumerate().take(self.mask_len as usize / 8) {
+    /// Writes a mask that has room for so many bytes.
+    fn write_mask(&self, memory: &mut Memory, addr: u64, mask: &CpuMask, len: u32) {
+        for (at, word) in mask.words().iter().enumerate().take(len.min(self.mask_len) as usize / 8) {
             let _ = memory.write_u64(addr + at as u64 * 8, *word);
         }
     }
@@ -602,8 +602,8 @@ impl KernelObjects {
     pub fn sync_idle(&self, memory: &mut Memory, ext: &Ext, node: usize) -> [u64; 2] {
         let (cpus, cores) = ext.idle.masks(node);
         let at = self.idle_masks[node];
-        self.write_mask(memory, at[0], cpus);
-        self.write_mask(memory, at[1], cores);
+        self.write_mask(memory, at[0], cpus, self.mask_len);
+        self.write_mask(memory, at[1], cores, self.mask_len);
         at
     }
 
@@ -656,6 +656,7 @@ mod tests {
             process: 1,
             parent: parent.map(TaskId),
             kthread: false,
+            kworker: false,
             static_prio: 120,
             idle_policy: false,
             cpus_ptr: CpuMask::full(2),
@@ -714,6 +715,48 @@ mod tests {
         free(&mut machine, &mut objects, 1);
         free(&mut machine, &mut objects, 2);
         assert_eq!(objects.children.len(), 0);
+    }
+
+    /// `init_task_work()`, `set_cpus_allowed_common()`: a task whose migration is not disabled has `p->cpus_ptr ==
+    /// &p->cpus_mask`, by which scx_p2dq tells those that may use all CPUs.
+    #[test]
+    fn cpus_ptr_is_the_tasks_own_mask() {
+        let btf = Btf::parse(ExtTypes::V7_2.btf()).unwrap();
+        let (mut machine, mut objects) = objects();
+        let (mut ext, mut ops) = crate::test_support::ext_of_two_cpus();
+        objects.add_task(machine.memory_mut(), &task(0, None), 2);
+        ext.init_task(&mut ops, TaskId(0), 0, 0, 1024, false);
+        let offset = |path: &str| u64::from(field(&btf, "task_struct", path).unwrap().offset);
+        for (mask, cpus) in [(0, 0b11), (1, 0b10)] {
+            ext.set_cpus_allowed(&mut ops, TaskId(0), mask);
+            let addr = objects.sync_task(machine.memory_mut(), &ext, TaskId(0));
+            let memory = machine.memory();
+            let cpus_ptr = memory.read_u64(addr + offset("cpus_ptr")).unwrap();
+            assert_eq!((cpus_ptr, objects.cpus_ptr(TaskId(0))), (addr + offset("cpus_mask"), cpus_ptr));
+            assert_eq!(memory.read_u64(cpus_ptr).unwrap(), cpus);
+            assert_eq!(memory.read_u32(addr + offset("nr_cpus_allowed")).unwrap(), u64::count_ones(cpus));
+        }
+        let idle = objects.idle_task(1);
+        let cpus_ptr = machine.memory().read_u64(idle + offset("cpus_ptr")).unwrap();
+        assert_eq!((cpus_ptr, machine.memory().read_u64(cpus_ptr).unwrap()), (idle + offset("cpus_mask"), 0b10));
+    }
+
+    #[test]
+    fn kworkers_have_the_kernels_flags() {
+        let (mut machine, mut objects) = objects();
+        let (mut ext, mut ops) = crate::test_support::ext_of_two_cpus();
+        for (number, kthread, kworker, flags) in [
+            (0, false, false, 0),
+            (1, true, false, PF_KTHREAD),
+            (2, true, true, PF_KTHREAD | PF_WQ_WORKER | 0x0400_0000),
+        ] {
+            let info = TaskInfo { kthread, kworker, ..task(number, None) };
+            objects.add_task(machine.memory_mut(), &info, 2);
+            ext.init_task(&mut ops, TaskId(number), 0, 0, 1024, false);
+            let addr = objects.sync_task(machine.memory_mut(), &ext, TaskId(number));
+            let at = addr + u64::from(objects.task.get("flags").unwrap().offset);
+            assert_eq!(machine.memory().read_u32(at).unwrap(), flags);
+        }
     }
 
     #[test]

@@ -605,9 +605,8 @@ fn nr_node_ids(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Retur
     Ok(u64::from(kernel.ext.idle.topology().nr_nodes()))
 }
 
-/// `scx_bpf_now()`: the time when the run queue's clock was last brought up to date, which is when the operation began.
 fn now(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
-    Ok(UPTIME_NS + kernel.ext.now)
+    Ok(UPTIME_NS + kernel.ext.scx_bpf_now())
 }
 
 /// `scx_bpf_cpuperf_cap()`: `arch_scale_cpu_capacity()`.
@@ -755,6 +754,89 @@ fn exit_bstr(kernel: &mut InKernel<'_>, machine: &mut Machine, [code, fmt, data,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bpf_ops::State;
+    use crate::cgroups::{iter_css_destroy, iter_css_new, iter_css_next};
+    use crate::kernel_objects::KernelObjects;
+    use crate::test_support::{ext_of_two_cpus, two_cpus};
+    use wakelab_bpf::btf::Btf;
+    use wakelab_bpf::machine::Limits;
+    use wakelab_bpf::{LinkOptions, Object};
+    use wakelab_ext::cgroup::ROOT;
+    use wakelab_ext::ops::{Host, Op, ProgramCosts};
+    use wakelab_kernel::{ExtRules, ExtTypes};
+
+    const SIMPLE: &[u8] = include_bytes!("../../bpf/tests/data/scx_simple.bpf.o");
+
+    /// Calls kernel functions on a machine of two CPUs, and gives memory for their arguments.
+    fn with_kernel(test: impl FnOnce(&mut InKernel<'_>, &mut Machine, u64)) {
+        let btf = Btf::parse(ExtTypes::V7_2.btf()).unwrap();
+        let image = Object::parse(SIMPLE).unwrap().link(&btf, &LinkOptions::default()).unwrap();
+        let mut machine = Machine::new(image, &Limits::default(), 2, &|_| true).unwrap();
+        let objects = KernelObjects::new(&btf, machine.memory_mut(), 2, 1).unwrap();
+        let (topology, costs) = (two_cpus(), ProgramCosts { insn_ps: 0, call: 0, map: 0, atomic: 0 });
+        let host = Host { topology: &topology, rules: &ExtRules::V7_2, kernel: "v7.2", hz: 250, seed: 1, costs };
+        let mut state = State::new(&machine, objects, [None; Op::ALL.len()], &host);
+        let (mut ext, _) = ext_of_two_cpus();
+        let place = machine.memory_mut().region("arguments", 64);
+        test(&mut InKernel { ext: &mut ext, state: &mut state }, &mut machine, place);
+    }
+
+    /// The orders of `enum bpf_cgroup_iter_order`, 7.2: down and up from a css without children and a parent there is
+    /// that css alone, and none among its children. `bpf_iter_css_new()` returns EINVAL for BPF_CGROUP_ITER_SELF_ONLY
+    /// (1) and what is no order. After its end `css_next_descendant_pre()` and its kin begin anew, as at NULL.
+    #[test]
+    fn the_css_iterator_has_the_root_once() {
+        with_kernel(|kernel, machine, iter| {
+            let start = kernel.state.objects.cgroups.css(ROOT);
+            for (order, result, expected) in
+                [(0, EINVAL, 0), (1, EINVAL, 0), (2, 0, 1), (3, 0, 1), (4, 0, 1), (5, 0, 0), (6, EINVAL, 0)]
+            {
+                let returned = iter_css_new(kernel, machine, [iter, start, order, 0, 0]).unwrap();
+                assert_eq!(returned as i64, result, "order {order}");
+                let mut found = Vec::new();
+                while let css @ 1.. = iter_css_next(kernel, machine, [iter, 0, 0, 0, 0]).unwrap() {
+                    found.push(css);
+                }
+                assert_eq!(found, vec![start; expected], "order {order}");
+                let anew = iter_css_next(kernel, machine, [iter, 0, 0, 0, 0]).unwrap();
+                assert_eq!(anew, if expected == 0 { 0 } else { start }, "order {order}");
+                iter_css_new(kernel, machine, [iter, start, order, 0, 0]).unwrap();
+                iter_css_destroy(kernel, machine, [iter, 0, 0, 0, 0]).unwrap();
+                assert_eq!(iter_css_next(kernel, machine, [iter, 0, 0, 0, 0]).unwrap(), 0, "it is gone");
+            }
+        });
+    }
+
+    #[test]
+    fn now_is_the_run_queues_clock_where_that_is_valid() {
+        with_kernel(|kernel, machine, _| {
+            kernel.ext.now = 1_000;
+            kernel.ext.spend(50);
+            let now_is =
+                |kernel: &mut InKernel<'_>, machine: &mut Machine| now(kernel, machine, [0; 5]).unwrap() - UPTIME_NS;
+            assert_eq!(now_is(kernel, machine), 1_050);
+            kernel.ext.clock_valid = Some((0, 1_000));
+            assert_eq!(now_is(kernel, machine), 1_000);
+            kernel.ext.this_cpu = 1;
+            assert_eq!(now_is(kernel, machine), 1_050, "that of this CPU alone counts");
+        });
+    }
+
+    #[test]
+    fn preempt_count_is_that_of_this_cpu() {
+        use wakelab_bpf::machine::Kernel;
+        use wakelab_ext::flags::SOFTIRQ_OFFSET;
+        with_kernel(|kernel, machine, _| {
+            (kernel.ext.this_cpu, kernel.ext.preempt_count) = (1, SOFTIRQ_OFFSET);
+            let mut read = |kernel: &mut InKernel<'_>, cpu| {
+                let at = kernel.ksym(machine, "__preempt_count", Some(cpu)).unwrap();
+                machine.memory().read_u32(at).unwrap()
+            };
+            assert_eq!((read(kernel, 0), read(kernel, 1)), (0, SOFTIRQ_OFFSET));
+            kernel.ext.preempt_count = 0;
+            assert_eq!(read(kernel, 1), 0);
+        });
+    }
 
     #[test]
     fn the_functions_are_in_the_order_of_their_names() {

@@ -18,6 +18,8 @@ mod kernel_objects;
 mod kfuncs;
 mod loader;
 mod loaders;
+#[cfg(test)]
+mod test_support;
 
 pub use kernel_objects::FIELDS;
 pub use kfuncs::KFUNCS;

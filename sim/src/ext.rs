@@ -33,6 +33,9 @@ use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
 use wakelab_workload::{CpuMax, Group};
 
+/// The shell that forks the workload's tasks (`add_launcher()`).
+const SHELL: TaskId = TaskId(0);
+
 /// ENQUEUE_NOCLOCK, of which schedulers see nothing by name.
 const ENQUEUE_NOCLOCK: u64 = 8;
 
@@ -52,6 +55,10 @@ pub struct ExtState {
     /// The core.
     pub ext: Ext,
     ops: Box<dyn Ops>,
+    /// The CPU and the task that forks there, if its own program is not at a fork.
+    forker: Option<(Cpu, TaskId)>,
+    /// By task: the CPU from whose run queue it was moved last, and when that run queue's lock is free, ns.
+    moved: Vec<(Cpu, u64)>,
 }
 
 impl fmt::Debug for ExtState {
@@ -74,7 +81,7 @@ impl ExtState {
         let idle = IdleTopology::new(model.domains, distance);
         let ext =
             Ext::new(rules, declared, ext_costs(&setup.machine.scx_costs), idle, model.masks.clone()).map_err(named)?;
-        Ok(Some(Box::new(ExtState { ext, ops })))
+        Ok(Some(Box::new(ExtState { ext, ops, forker: None, moved: Vec::new() })))
     }
 }
 
@@ -99,21 +106,33 @@ pub fn load(
     scheduler: &dyn Scheduler,
     seed: u64,
 ) -> Result<(ExtRules, Declared, Box<dyn Ops>), SimError> {
-    let Some(rules) = kernel.core.ext else {
+    let rules = rules(kernel, scheduler)?;
+    let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
+    let (declared, ops) = scheduler.load(&host(machine, kernel, &rules, seed)).map_err(named)?;
+    Ok((rules, declared, ops))
+}
+
+/// What of a scheduler that can be loaded does not run here.
+pub fn warnings(machine: &Machine, kernel: &Preset, scheduler: &dyn Scheduler) -> Result<Vec<String>, SimError> {
+    Ok(scheduler.warnings(&host(machine, kernel, &rules(kernel, scheduler)?, 0)))
+}
+
+fn rules(kernel: &Preset, scheduler: &dyn Scheduler) -> Result<ExtRules, SimError> {
+    kernel.core.ext.ok_or_else(|| {
         let with: Vec<&str> = Preset::all().iter().filter(|of| of.core.ext.is_some()).map(|of| of.name).collect();
-        return Err(SimError::Kernel(format!(
+        SimError::Kernel(format!(
             "{} has no sched_ext that is modelled, under which {} could be loaded; expected one of {}",
             kernel.name,
             scheduler.name(),
             with.join(", ")
-        )));
-    };
+        ))
+    })
+}
+
+fn host<'a>(machine: &'a Machine, kernel: &'a Preset, rules: &'a ExtRules, seed: u64) -> Host<'a> {
     let hz = u64::from(kernel.hz.value);
     let costs = program_costs(&machine.scx_costs);
-    let host = Host { topology: &machine.topology, rules: &rules, kernel: kernel.name, hz, seed, costs };
-    let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
-    let (declared, ops) = scheduler.load(&host).map_err(named)?;
-    Ok((rules, declared, ops))
+    Host { topology: &machine.topology, rules, kernel: kernel.name, hz, seed, costs }
 }
 
 /// A step of a task, as an event.
@@ -157,7 +176,7 @@ pub fn scx_task_group(group: &Group) -> TaskGroup {
 }
 
 /// What of a run is not modelled beside a scheduler of sched_ext.
-fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> {
+fn not_modelled(model: &Model<'_>) -> Option<&'static str> {
     if model.above_fair {
         return Some("a realtime or deadline task");
     }
@@ -180,6 +199,12 @@ impl System<'_> {
         self.ext.as_ref().is_some_and(|state| !state.ext.allow_ttwu_queue())
     }
 
+    /// Whether a task is what another CPU runs, or switches to.
+    pub fn runs_elsewhere(&self, cpu: Cpu, task: TaskId) -> bool {
+        let other = self.tasks[task.0 as usize].cpu;
+        other != cpu && self.cpus[other as usize].curr == Some(task)
+    }
+
     /// Whether an idle CPU has a task of its run queue to run. Under sched_ext those may wait in queues from which
     /// another CPU takes them: the CPU then waits to be asked.
     #[inline]
@@ -200,7 +225,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let this_cpu = self.sys.this_cpu;
         state.ext.now = self.sys.now;
         state.ext.this_cpu = this_cpu;
-        state.ext.current = self.sys.cpus[this_cpu as usize].curr;
+        let forker = state.forker.filter(|&(cpu, _)| cpu == this_cpu).map(|(_, forker)| forker);
+        state.ext.current = forker.or(self.sys.cpus[this_cpu as usize].curr);
         state.ext.preempt_count = self.ext_preempt_count(this_cpu);
         let result = f(&mut state.ext, &mut *state.ops);
         let mut requests = state.ext.take_requests();
@@ -226,6 +252,11 @@ impl<S: Sink> Sim<'_, '_, S> {
                 Request::Moved { task, from, to } => {
                     self.emit(|_| Event::Migrate { task: task.0, from, to });
                     self.sys.tasks[task.0 as usize].cpu = to;
+                    self.note_moved(task, from);
+                    // deactivate_task() and activate_task() bring the clocks up to date.
+                    for cpu in [from, to] {
+                        self.ext_update_rq_clock(cpu);
+                    }
                     self.sys.cpus[from as usize].nr_running -= 1;
                     self.sys.cpus[to as usize].nr_running += 1;
                     self.update_idle(from);
@@ -246,6 +277,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 }
                 Request::Timer { at, number, cpu } => self.at(at, TimedEvent::ExtTimer(number, cpu)),
             }
+        }
+        if let Some(state) = &mut self.sys.ext {
+            state.ext.clock_valid = None;
         }
         result
     }
@@ -276,6 +310,35 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
+    /// Whoever moves a task takes the lock of the run queue that it leaves (`unlink_dsq_and_lock_src_rq()`, 6.12 and
+    /// 7.2). A CPU that still switches away from the task holds that lock.
+    fn note_moved(&mut self, task: TaskId, from: Cpu) {
+        let free = self.sys.cpus[from as usize].lock_free;
+        let Some(state) = &mut self.sys.ext else { return };
+        let at = task.0 as usize;
+        if state.moved.len() <= at {
+            state.moved.resize(at + 1, (from, 0));
+        }
+        // Who moves it on does not wait for less.
+        if self.sys.cpus[state.moved[at].0 as usize].doing != Doing::Switch(Some(task)) {
+            state.moved[at] = (from, free);
+        }
+    }
+
+    /// How long a CPU that has picked a task waits until the CPU that it was moved from has switched away, ns.
+    pub fn ext_waits_for_move(&mut self, next: Option<TaskId>) -> u64 {
+        let (Some(state), Some(next)) = (&self.sys.ext, next) else { return 0 };
+        let Some(&(rq, free)) = state.moved.get(next.0 as usize) else { return 0 };
+        let c = &self.sys.cpus[rq as usize];
+        // What its pick has deferred, and moved so, was moved before the length of the switch was known.
+        let switches = c.doing == Doing::Switch(Some(next));
+        let ns = if switches { free.max(c.lock_free) } else { free }.saturating_sub(self.sys.now);
+        if ns != 0 {
+            self.emit(|_| Event::LockWait { rq, ns });
+        }
+        ns
+    }
+
     /// `preempt_count()` of a CPU that wakes a task.
     fn ext_preempt_count(&self, cpu: Cpu) -> u32 {
         let c = &self.sys.cpus[cpu as usize];
@@ -289,9 +352,11 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `update_rq_clock()` by whoever takes the run queue's lock. Returns `rq_clock_task()`, ns.
     fn ext_update_rq_clock(&mut self, cpu: Cpu) -> u64 {
         let (task, pelt) = (self.sys.clock_task(cpu), self.sys.clock_pelt(cpu));
+        let now = self.sys.now;
         if let Some(state) = &mut self.sys.ext {
             let since = |clock: u64| clock.saturating_sub(BOOT_NS);
             state.ext.rqs[cpu as usize].clocks = Clocks { task: since(task), pelt: since(pelt) };
+            state.ext.clock_valid = Some((cpu, now));
         }
         task
     }
@@ -326,35 +391,54 @@ impl<S: Sink> Sim<'_, '_, S> {
             let made = self.with_ext(|ext, ops| ext.tg_online(ops, group));
             debug_assert!(made.is_ok(), "no scheduler is asked before it is enabled");
         }
+        self.set_ext_loads(true);
         self.with_ext(|ext, ops| ext.init(ops));
         if self.sys.pm.is_some() {
             // The CPUs' targets are the highest now, and the fair class loses its tasks, which tells governors.
             (0..self.sys.model.nr_cpus()).for_each(|cpu| self.sys.cpufreq_update_util(cpu, false));
         }
-        // The shell that forks the workload is not simulated.
-        let exists = |id: &u32| !matches!(self.sys.tasks[*id as usize].state, State::New | State::Dead);
+        // Nothing of the shell that forks the workload is simulated but its moments on its CPU.
+        let exists =
+            |id: &u32| *id == SHELL.0 || !matches!(self.sys.tasks[*id as usize].state, State::New | State::Dead);
         let existing: Vec<u32> = (0..self.sys.tasks.len() as u32).filter(exists).collect();
         existing.iter().for_each(|&id| self.ext_prepare_task(TaskId(id), false));
         for id in existing {
             self.with_ext(|ext, ops| ext.enable_task(ops, TaskId(id), true));
         }
         self.with_ext(|ext, ops| ext.attached(ops));
+        // A run begins on a machine that has been up for a while, and a load some time after its scheduler.
+        self.with_ext(|ext, ops| ext.idle_cpus_have_run(ops));
         // Loading takes its time before the run begins.
         self.ext_spent();
+        self.set_ext_loads(false);
         let interval = self.with_ext(|ext, _| ext.watchdog_interval());
         self.at(interval, TimedEvent::ExtWatchdog);
     }
 
+    fn set_ext_loads(&mut self, loads: bool) {
+        if let Some(state) = &mut self.sys.ext {
+            state.ext.loads = loads;
+        }
+    }
+
     /// `scx_init_task()`.
     fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
-        let comm = self.sys.task_name(id);
         let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
+        // Kworkers are bound to their CPUs, and named after them (`format_worker_id()`, 7.2).
+        let program = self.sys.model.programs[task.program as usize].name.as_str();
+        let kworker = !task.workload && program == "kworker";
+        let comm = match kworker {
+            true => format!("kworker/{}:0", task.cpu),
+            false if id == SHELL => "sh".to_owned(),
+            false => self.sys.task_name(id),
+        };
         let info = TaskInfo {
             task: id,
             comm,
             process: task.process.unwrap_or(id.0 | 1 << 31),
-            parent: task.parent.or(task.forker),
-            kthread: !task.workload,
+            parent: task.parent.or(task.forker).or(task.workload.then_some(SHELL)),
+            kthread: !task.workload && program != "daemon" && id != SHELL,
+            kworker,
             static_prio: (120 + i32::from(entity.nice)) as u32,
             idle_policy: entity.is_idle(),
             cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),
@@ -405,6 +489,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `sched_fork()` and `wake_up_new_task()`.
     pub fn ext_fork(&mut self, this_cpu: Cpu, parent: Option<(Cpu, TaskId)>, id: TaskId) {
         self.sys.this_cpu = this_cpu;
+        if parent.is_none() {
+            let forker = self.sys.tasks[id.0 as usize].forker.unwrap_or(SHELL);
+            self.ext_forker_runs(this_cpu, forker);
+        }
         // scx_fork() and scx_post_fork()
         self.ext_prepare_task(id, true);
         self.with_ext(|ext, ops| ext.enable_task(ops, id, false));
@@ -413,6 +501,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let resched = self.ext_activate(cpu, id, false, WakeFlags::FORK);
         self.emit(|_| Event::Enqueue { cpu, task: id.0 });
         self.update_idle(cpu);
+        self.ext_forker_sleeps();
         let spent = self.ext_spent();
         match parent {
             Some((this_cpu, _)) => {
@@ -424,6 +513,24 @@ impl<S: Sink> Sim<'_, '_, S> {
             // The launcher is not simulated, so that its CPU is kicked like any other.
             None if self.sys.note_resched(cpu, resched).is_now() => self.kick(cpu),
             None => {}
+        }
+    }
+
+    /// Who forks a task of the workload without a fork in its program, as the shell does, runs for that moment if its
+    /// CPU is idle: a scheduler sees that the CPU is not.
+    fn ext_forker_runs(&mut self, cpu: Cpu, forker: TaskId) {
+        self.ext_update_rq_clock(cpu);
+        let runs = self.with_ext(|ext, ops| ext.runs_unseen(ops, cpu, forker));
+        if let Some(state) = &mut self.sys.ext {
+            state.forker = runs.then_some((cpu, forker));
+        }
+    }
+
+    /// It sleeps again.
+    fn ext_forker_sleeps(&mut self) {
+        if let Some((cpu, forker)) = self.sys.ext.as_mut().and_then(|state| state.forker.take()) {
+            self.ext_update_rq_clock(cpu);
+            self.with_ext(|ext, ops| ext.sleeps_unseen(ops, cpu, forker));
         }
     }
 

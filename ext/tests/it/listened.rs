@@ -107,6 +107,7 @@ fn everything_goes_on_to_the_scheduler() {
         process: 1,
         parent: None,
         kthread: false,
+        kworker: false,
         static_prio: 120,
         idle_policy: false,
         cpus_ptr: CpuMask::full(4),
