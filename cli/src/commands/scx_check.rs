@@ -98,13 +98,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let kernel = flags::preset(Some("--kernel"), &args.kernel)?;
     let machines = machines(args, kernel)?;
     ensure!(!machines.is_empty(), "--kernel: {} cannot be simulated on any small machine", kernel.name);
-    let mut missing = Vec::new();
+    let mut missing: Vec<String> = Vec::new();
     for machine in &machines {
         wakelab_sim::check(machine, kernel).map_err(|error| anyhow::anyhow!("--machine: {error}"))?;
         let warnings = wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|error| {
             anyhow::anyhow!("{error}").context_hint("`wakelab docs scheduler-authors` says what runs")
         })?;
-        missing.extend(warnings.into_iter().filter(|warning| !missing.contains(warning)).collect::<Vec<_>>());
+        let new: Vec<String> = warnings.into_iter().filter(|warning| !missing.contains(warning)).collect();
+        missing.extend(new);
     }
     say_warnings(&missing);
     if let Some(out) = &args.out {

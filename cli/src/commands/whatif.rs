@@ -8,7 +8,7 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::flags::{self, FormatFlag, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, TableFormat};
 use crate::out_file::command_line;
-use crate::output::{Exit, say, say_error};
+use crate::output::{Exit, say, say_error, say_warnings};
 use crate::progress::{Bar, RunBar};
 use crate::signals::stop_flag;
 use anyhow::{Context, bail};
@@ -234,7 +234,7 @@ fn sides(
         let runs_on = to_machine.as_deref().unwrap_or(machine);
         let mut variant = Variant::on(runs_on, on, &all).context("--with")?;
         if let Some(scheduler) = with.scheduler {
-            wakelab_sim::check_scheduler(runs_on, on, &*scheduler).context("--with")?;
+            say_warnings(&wakelab_sim::check_scheduler(runs_on, on, &*scheduler).context("--with")?);
             variant.scheduler = Some(scheduler);
         }
         variant.machine.clone_from(&to_machine);

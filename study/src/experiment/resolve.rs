@@ -191,7 +191,8 @@ impl Spec {
                 load_scheduler(&self.schedulers, &name, &named.settings).map_err(|what| given.error(what))?;
             let missing =
                 wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|e| given.error(e.to_string()))?;
-            warnings.extend(missing.into_iter().filter(|warning| !warnings.contains(warning)).collect::<Vec<_>>());
+            let new: Vec<String> = missing.into_iter().filter(|warning| !warnings.contains(warning)).collect();
+            warnings.extend(new);
             side.scheduler = Some(Arc::new(scheduler));
             let separator = if side.label.is_empty() { "" } else { "," };
             // The version of a crate that is named without one is part of the result; where an experiment lies is not.
