@@ -4,8 +4,8 @@
 //! sees a task in SCX_OPSS_DISPATCHING, or one whose run queue's lock a CPU waits for (`holding_cpu`). What is deferred
 //! until locks can be given up is done when the caller says so ([`Ext::run_deferred`]), wherever it was asked for.
 //!
-//! There is no bypass mode, so that a scheduler that ends stays where it was. CPUs do not come and go, migration is not
-//! disabled, SCX_KICK_WAIT is an error, and times are in ns where the kernel has jiffies (`runnable_at`).
+//! There is no bypass mode, so that a scheduler that ends stays where it was. Migration is not disabled, SCX_KICK_WAIT is
+//! an error, and times are in ns where the kernel has jiffies (`runnable_at`).
 
 use crate::cgroup::TaskGroups;
 use crate::dispatch_q::{DispatchQ, Key, Mixed};
@@ -63,6 +63,8 @@ pub enum Request {
         /// To where.
         to: Cpu,
     },
+    /// The task may use all CPUs from now on: none of its own is left (`select_fallback_rq()`).
+    AllCpus(TaskId),
     /// `cpufreq_update_util()` of a CPU: its performance target was set.
     CpuPerf(Cpu),
     /// A timer of the scheduler is to expire.
@@ -182,6 +184,9 @@ pub struct Ext {
     declared: Declared,
     costs: ExtCosts,
     masks: Vec<CpuMask>,
+    /// `cpu_online_mask`.
+    pub(crate) online: CpuMask,
+    pub(crate) online_seq: u64,
     /// Idle CPUs.
     pub idle: Idle,
     /// By CPU.
@@ -278,6 +283,8 @@ impl Ext {
             rules,
             costs,
             masks,
+            online: CpuMask::full(nr_cpus as u32),
+            online_seq: 0,
             idle,
             rqs: vec![ScxRq::default(); nr_cpus],
             tasks: Vec::new(),
@@ -418,7 +425,7 @@ impl Ext {
     /// `current->scx.kf_mask`, and `scx_kf_allow_flags[]`: 0 where nothing is locked.
     fn kf_mask(&self) -> u32 {
         match self.running {
-            None | Some(Call::Init | Call::InitTask { .. }) => 0,
+            None | Some(Call::Init | Call::InitTask { .. } | Call::CpuOnline { .. } | Call::CpuOffline { .. }) => 0,
             // Of all that concerns groups, only the move of a task has its run queue locked.
             Some(Call::CgroupMove { .. }) if !self.rules.old_messages => KF_REST,
             Some(
@@ -804,6 +811,44 @@ impl Ext {
         }
     }
 
+    /// `deactivate_task()` of a task that waits and moves to another run queue: an operation sees it leave the
+    /// scheduler's custody alone (`task_on_rq_migrating()`).
+    pub(crate) fn leave_rq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId) {
+        let cpu = self.task(p).cpu;
+        let change = if self.rules.dequeue_on_custody { SCX_DEQ_SCHED_CHANGE } else { 0 };
+        self.ops_dequeue(ops, cpu, p, DEQUEUE_NOCLOCK | change);
+        self.task_mut(p).queued = false;
+        self.rqs[cpu as usize].nr_running -= 1;
+        self.dispatch_dequeue(p);
+        self.clear_direct_dispatch(p);
+    }
+
+    /// `activate_task()` of a task that has left another run queue, and `wakeup_preempt()`.
+    pub(crate) fn join_rq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, cpu: Cpu, enq_flags: u64) {
+        self.spent += self.costs.remote;
+        self.set_runnable(p);
+        self.task_mut(p).queued = true;
+        self.rqs[cpu as usize].nr_running += 1;
+        self.note(p, What::Joins { cpu });
+        self.do_enqueue_task(ops, cpu, p, enq_flags, None);
+        self.rqs[cpu as usize].next_ext = true;
+        if self.rqs[cpu as usize].curr == Curr::Idle {
+            self.resched_curr(cpu);
+        }
+    }
+
+    /// The tasks that wait on a CPU (`rq->scx.runnable_list`), in the order in which they joined it.
+    pub(crate) fn runnable_list(&self, cpu: Cpu) -> Vec<TaskId> {
+        let waits = (0..).zip(&self.tasks).filter(|(_, task)| task.cpu == cpu);
+        let mut list: Vec<(u64, TaskId)> = waits.filter_map(|(at, task)| Some((task.runnable?, TaskId(at)))).collect();
+        list.sort_unstable_by_key(|&(seq, _)| seq);
+        list.into_iter().map(|(_, p)| p).collect()
+    }
+
+    pub(crate) fn push_request(&mut self, request: Request) {
+        self.requests.push(request);
+    }
+
     /// `do_enqueue_task()`.
     fn do_enqueue_task<O: Ops + ?Sized>(
         &mut self,
@@ -817,6 +862,10 @@ impl Ext {
             return self.dispatch_enqueue(ops, Some(cpu), Dsq::Local(cpu), p, enq_flags);
         }
         self.task_mut(p).immed = false;
+        if !self.scx_rq_online(cpu) {
+            // The scheduler was told that the CPU is offline.
+            return self.enqueue_builtin(ops, cpu, p, Dsq::Local(cpu), enq_flags);
+        }
         if self.task(p).ddsp_dsq_id != SCX_DSQ_INVALID {
             self.placed_by = Some(Op::SelectCpu);
             return self.direct_dispatch(ops, cpu, p, enq_flags);
@@ -1103,7 +1152,7 @@ impl Ext {
             let named = self.named(p);
             self.error(format!("SCX_DSQ_LOCAL[_ON] target CPU {cpu} not allowed for {named}"));
         }
-        allowed
+        allowed && self.scx_rq_online(cpu)
     }
 
     /// `move_remote_task_to_local_dsq()`. The task is on no queue any more.
@@ -1229,7 +1278,7 @@ impl Ext {
         if !self.rqs[cpu as usize].local_dsq.is_empty() || self.consume_global_dsq(ops, cpu) {
             return Verdict::Local;
         }
-        if self.declared.ops.has(Op::Dispatch) && self.exit.is_none() {
+        if self.declared.ops.has(Op::Dispatch) && self.rqs[cpu as usize].online && self.exit.is_none() {
             let outer = std::mem::take(&mut self.dsp);
             let mut found = None;
             for left in (0..SCX_DSP_MAX_LOOPS).rev() {
@@ -1428,7 +1477,8 @@ impl Ext {
                 self.reenq_user(ops, dsq_id);
             }
         }
-        let kicks = std::mem::take(&mut self.rqs[cpu as usize].kicks);
+        let mut kicks = std::mem::take(&mut self.rqs[cpu as usize].kicks);
+        kicks.retain(|&(other, _)| other == cpu || self.online.test(other));
         for &(cpu, kick) in kicks.iter().filter(|(_, kick)| *kick != Kick::IfIdle) {
             match self.rqs[cpu as usize].curr {
                 Curr::Above => continue,

@@ -85,6 +85,11 @@ pub const SCX_KICK_PREEMPT: u64 = 1 << 1;
 /// `SCX_KICK_WAIT`.
 pub const SCX_KICK_WAIT: u64 = 1 << 2;
 
+/// `SCX_ECODE_RSN_HOTPLUG`: the scheduler ends as a CPU comes or goes.
+pub const SCX_ECODE_RSN_HOTPLUG: i64 = 1 << 32;
+/// `SCX_ECODE_ACT_RESTART`: its loader is to load it again.
+pub const SCX_ECODE_ACT_RESTART: i64 = 1 << 48;
+
 /// `SCX_WAKE_FORK`.
 pub const SCX_WAKE_FORK: u64 = 4;
 /// `SCX_WAKE_TTWU`.

@@ -154,6 +154,8 @@ pub enum TimedEvent {
     ExtTimer(u32, Cpu),
     /// The watchdog of sched_ext looks for tasks that do not run.
     ExtWatchdog,
+    /// Something that an administrator does: a number of the workload's changes.
+    Change(u32),
     /// A period of RT throttling is over.
     RtPeriod,
     /// The timer of a CPU's fair server.
