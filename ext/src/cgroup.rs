@@ -6,7 +6,7 @@
 
 use crate::entity::Curr;
 use crate::ext::{Declared, Ext};
-use crate::flags::{DEQUEUE_MOVE, DEQUEUE_NOCLOCK, DEQUEUE_SAVE};
+use crate::flags::{DEQUEUE_MOVE, DEQUEUE_SAVE};
 use crate::ops::{Call, Op, Ops};
 use wakelab_kernel::ExtRules;
 use wakelab_sched::runqueue::TaskId;
@@ -278,20 +278,15 @@ impl Ext {
     /// `rq_clock_task()`, ns. Returns whether its CPU is to reschedule.
     pub fn sched_move_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, group: u32, clock_task: u64) -> bool {
         let cpu = self.task(p).cpu;
-        let (queued, running) = (self.task(p).queued, self.rqs[cpu as usize].curr == Curr::Ext(p));
-        let flags = DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK;
-        if queued {
-            self.dequeue_task(ops, cpu, p, flags);
-        }
-        self.task_mut(p).group = group;
-        // scx_cgroup_move_task()
-        if let Some(from) = self.task_mut(p).cgrp_moving_from.take() {
-            let to = self.tg_cgrp(group);
-            self.call(ops, Some(cpu), Call::CgroupMove { p, from, to });
-        }
-        if queued {
-            self.restore_task(ops, cpu, p, flags, running.then_some(clock_task));
-        }
+        let running = self.rqs[cpu as usize].curr == Curr::Ext(p);
+        self.sched_change(ops, cpu, p, DEQUEUE_SAVE | DEQUEUE_MOVE, clock_task, |ext, ops| {
+            ext.task_mut(p).group = group;
+            // scx_cgroup_move_task()
+            if let Some(from) = ext.task_mut(p).cgrp_moving_from.take() {
+                let to = ext.tg_cgrp(group);
+                ext.call(ops, Some(cpu), Call::CgroupMove { p, from, to });
+            }
+        });
         running
     }
 

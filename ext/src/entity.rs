@@ -142,6 +142,10 @@ pub struct ScxRq {
     pub cpuperf_target: u32,
     /// `arch_scale_freq_capacity()`, 1 to 1024.
     pub freq_capacity: u32,
+    /// `cpu_active()`.
+    pub active: bool,
+    /// `SCX_RQ_ONLINE`: what the scheduler was told.
+    pub online: bool,
     /// `local_dsq`.
     pub local_dsq: DispatchQ,
     /// `nr_running`.
@@ -187,6 +191,8 @@ impl Default for ScxRq {
         ScxRq {
             cpuperf_target: SCX_CPUPERF_ONE,
             freq_capacity: SCX_CPUPERF_ONE,
+            active: true,
+            online: true,
             local_dsq: DispatchQ::default(),
             nr_running: 0,
             curr: Curr::Idle,

@@ -4,8 +4,8 @@
 //! sees a task in SCX_OPSS_DISPATCHING, or one whose run queue's lock a CPU waits for (`holding_cpu`). What is deferred
 //! until locks can be given up is done when the caller says so ([`Ext::run_deferred`]), wherever it was asked for.
 //!
-//! There is no bypass mode, so that a scheduler that ends stays where it was. CPUs do not come and go, migration is not
-//! disabled, and times are in ns where the kernel has jiffies (`runnable_at`).
+//! There is no bypass mode, so that a scheduler that ends stays where it was. Migration is not disabled, and times are in
+//! ns where the kernel has jiffies (`runnable_at`).
 
 use crate::cgroup::TaskGroups;
 use crate::cid::Cids;
@@ -68,6 +68,8 @@ pub enum Request {
     },
     /// A CPU may have nobody to wait for any more ([`Ext::kick_waits`]).
     KickSynced(Cpu),
+    /// The task may use all CPUs from now on: none of its own is left (`select_fallback_rq()`).
+    AllCpus(TaskId),
     /// `cpufreq_update_util()` of a CPU: its performance target was set.
     CpuPerf(Cpu),
     /// A timer of the scheduler is to expire.
@@ -194,6 +196,9 @@ pub struct Ext {
     masks: Vec<CpuMask>,
     /// The numbers of CPUs by the machine's topology.
     pub cids: Cids,
+    /// `cpu_online_mask`.
+    pub(crate) online: CpuMask,
+    pub(crate) online_seq: u64,
     /// Idle CPUs.
     pub idle: Idle,
     /// By CPU.
@@ -299,6 +304,8 @@ impl Ext {
             costs,
             masks,
             cids,
+            online: CpuMask::full(nr_cpus as u32),
+            online_seq: 0,
             idle,
             rqs: vec![ScxRq::default(); nr_cpus],
             tasks: Vec::new(),
@@ -449,7 +456,7 @@ impl Ext {
     /// `current->scx.kf_mask`, and `scx_kf_allow_flags[]`: 0 where nothing is locked.
     fn kf_mask(&self) -> u32 {
         match self.running {
-            None | Some(Call::Init | Call::InitTask { .. }) => 0,
+            None | Some(Call::Init | Call::InitTask { .. } | Call::CpuOnline { .. } | Call::CpuOffline { .. }) => 0,
             // Of all that concerns groups, only the move of a task has its run queue locked.
             Some(Call::CgroupMove { .. }) if !self.rules.old_messages => KF_REST,
             Some(
@@ -659,8 +666,9 @@ impl Ext {
     }
 
     /// `sched_change_begin()` and `sched_change_end()`, up to 6.12 in each caller: a task of this CPU is taken off its
-    /// run queue for a change, and put back. One that runs goes on at once.
-    fn sched_change<O: Ops + ?Sized>(
+    /// run queue for a change, and put back. One that runs goes on at once; `clock_task` is then the CPU's
+    /// `rq_clock_task()`, ns.
+    pub(crate) fn sched_change<O: Ops + ?Sized>(
         &mut self,
         ops: &mut O,
         cpu: Cpu,
@@ -671,7 +679,9 @@ impl Ext {
     ) {
         let flags = flags | DEQUEUE_NOCLOCK;
         let (queued, running) = (self.task(p).queued, self.rqs[cpu as usize].curr == Curr::Ext(p));
-        self.update_curr(ops, cpu, clock_task);
+        if running {
+            self.update_curr(ops, cpu, clock_task);
+        }
         if queued {
             self.dequeue_task(ops, cpu, p, flags);
         }
@@ -715,6 +725,17 @@ impl Ext {
         self.task_mut(p).cpu = to;
         self.note(p, What::Moved { from, to });
         self.enqueue(ops, to, p, u64::from(self.rules.enq_migrated), None, true);
+    }
+
+    /// `__migrate_task()` of a task that waits, with its `wakeup_preempt()`.
+    pub(crate) fn migrate_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, to: Cpu) {
+        self.push_request(Request::Moved { task: p, from: self.task(p).cpu, to });
+        self.spent += self.costs.remote;
+        self.move_queued_task(ops, p, to);
+        self.rqs[to as usize].next_ext = true;
+        if self.rqs[to as usize].curr == Curr::Idle {
+            self.resched_curr(to);
+        }
     }
 
     /// The last of a task (`sched_ext_dead()`, `scx_disable_and_exit_task()`).
@@ -958,25 +979,16 @@ impl Ext {
         self.do_enqueue_task(ops, cpu, p, enq_flags, sticky);
     }
 
-    /// `sched_change_end()` of a task that was [dequeued](Self::dequeue_task) for a change: `enqueue_task_scx()` with
-    /// ENQUEUE_RESTORE, and `set_next_task_scx()` if it runs. `runs` is then its CPU's `rq_clock_task()`, ns.
-    pub(crate) fn restore_task<O: Ops + ?Sized>(
-        &mut self,
-        ops: &mut O,
-        cpu: Cpu,
-        p: TaskId,
-        enq_flags: u64,
-        runs: Option<u64>,
-    ) {
-        self.set_runnable(p);
-        self.task_mut(p).queued = true;
-        self.rqs[cpu as usize].nr_running += 1;
-        self.call(ops, Some(cpu), Call::Runnable { p, enq_flags });
-        // A running task may not be the scheduler's: it goes by way of the local queue.
-        self.do_enqueue_task(ops, cpu, p, enq_flags, runs.map(|_| cpu));
-        if let Some(clock_task) = runs {
-            self.set_next_task(ops, cpu, p, clock_task);
-        }
+    /// The tasks that wait on a CPU (`rq->scx.runnable_list`), in the order in which they joined it.
+    pub(crate) fn runnable_list(&self, cpu: Cpu) -> Vec<TaskId> {
+        let waits = (0..).zip(&self.tasks).filter(|(_, task)| task.cpu == cpu);
+        let mut list: Vec<(u64, TaskId)> = waits.filter_map(|(at, task)| Some((task.runnable?, TaskId(at)))).collect();
+        list.sort_unstable_by_key(|&(seq, _)| seq);
+        list.into_iter().map(|(_, p)| p).collect()
+    }
+
+    pub(crate) fn push_request(&mut self, request: Request) {
+        self.requests.push(request);
     }
 
     /// `do_enqueue_task()`.
@@ -992,6 +1004,10 @@ impl Ext {
             return self.dispatch_enqueue(ops, Some(cpu), Dsq::Local(cpu), p, enq_flags);
         }
         self.task_mut(p).immed = false;
+        if !self.scx_rq_online(cpu) {
+            // The scheduler was told that the CPU is offline.
+            return self.enqueue_builtin(ops, cpu, p, Dsq::Local(cpu), enq_flags);
+        }
         if self.task(p).ddsp_dsq_id != SCX_DSQ_INVALID {
             self.placed_by = Some(Op::SelectCpu);
             return self.direct_dispatch(ops, cpu, p, enq_flags);
@@ -1278,7 +1294,7 @@ impl Ext {
             let named = self.named(p);
             self.error(format!("SCX_DSQ_LOCAL[_ON] target CPU {cpu} not allowed for {named}"));
         }
-        allowed
+        allowed && self.scx_rq_online(cpu)
     }
 
     /// `move_remote_task_to_local_dsq()`. The task is on no queue any more.
@@ -1408,7 +1424,7 @@ impl Ext {
         if !self.rqs[cpu as usize].local_dsq.is_empty() || self.consume_global_dsq(ops, cpu) {
             return Verdict::Local;
         }
-        if self.declared.ops.has(Op::Dispatch) && self.exit.is_none() {
+        if self.declared.ops.has(Op::Dispatch) && self.rqs[cpu as usize].online && self.exit.is_none() {
             let outer = std::mem::take(&mut self.dsp);
             let mut found = None;
             for left in (0..SCX_DSP_MAX_LOOPS).rev() {
@@ -1634,7 +1650,8 @@ impl Ext {
 
     /// `kick_cpus_irq_workfn()`.
     fn kick_cpus<O: Ops + ?Sized>(&mut self, ops: &mut O, this_cpu: Cpu) {
-        let kicks = std::mem::take(&mut self.rqs[this_cpu as usize].kicks);
+        let mut kicks = std::mem::take(&mut self.rqs[this_cpu as usize].kicks);
+        kicks.retain(|&(other, _)| other == this_cpu || self.online.test(other));
         let waits = std::mem::take(&mut self.rqs[this_cpu as usize].cpus_to_wait);
         let mut should_wait = false;
         for &(cpu, kick) in kicks.iter().filter(|(_, kick)| *kick != Kick::IfIdle) {

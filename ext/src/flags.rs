@@ -94,6 +94,11 @@ pub const SCX_CPU_PREEMPT_STOP: u32 = 2;
 /// `SCX_CPU_PREEMPT_UNKNOWN`: another class does.
 pub const SCX_CPU_PREEMPT_UNKNOWN: u32 = 3;
 
+/// `SCX_ECODE_RSN_HOTPLUG`: the scheduler ends as a CPU comes or goes.
+pub const SCX_ECODE_RSN_HOTPLUG: i64 = 1 << 32;
+/// `SCX_ECODE_ACT_RESTART`: its loader is to load it again.
+pub const SCX_ECODE_ACT_RESTART: i64 = 1 << 48;
+
 /// `SCX_WAKE_FORK`.
 pub const SCX_WAKE_FORK: u64 = 4;
 /// `SCX_WAKE_TTWU`.

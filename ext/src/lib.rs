@@ -9,6 +9,7 @@
 //!        │ idle         idle masks, their choice│
 //!        │ entity       what a task has         │
 //!        │ cgroup       control groups          │
+//!        │ hotplug      CPUs that come and go   │
 //!        │ stall        how a wait came to be   │
 //!        └──────┬───────────────────────▲───────┘
 //!          Call │                       │ kernel functions
@@ -26,6 +27,7 @@ pub mod dispatch_q;
 pub mod entity;
 pub mod ext;
 pub mod flags;
+pub mod hotplug;
 pub mod idle;
 pub mod listened;
 pub mod ops;

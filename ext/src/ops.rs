@@ -27,6 +27,8 @@ pub enum Op {
     UpdateIdle,
     CpuAcquire,
     CpuRelease,
+    CpuOnline,
+    CpuOffline,
     InitTask,
     ExitTask,
     Enable,
@@ -44,7 +46,7 @@ pub enum Op {
 
 impl Op {
     /// All operations that the core calls.
-    pub const ALL: [Op; 28] = [
+    pub const ALL: [Op; 30] = [
         Op::SelectCpu,
         Op::Enqueue,
         Op::Dequeue,
@@ -60,6 +62,8 @@ impl Op {
         Op::UpdateIdle,
         Op::CpuAcquire,
         Op::CpuRelease,
+        Op::CpuOnline,
+        Op::CpuOffline,
         Op::InitTask,
         Op::ExitTask,
         Op::Enable,
@@ -93,6 +97,8 @@ impl Op {
             Op::UpdateIdle => "update_idle",
             Op::CpuAcquire => "cpu_acquire",
             Op::CpuRelease => "cpu_release",
+            Op::CpuOnline => "cpu_online",
+            Op::CpuOffline => "cpu_offline",
             Op::InitTask => "init_task",
             Op::ExitTask => "exit_task",
             Op::Enable => "enable",
@@ -147,6 +153,8 @@ pub enum Call {
     UpdateIdle { cpu: Cpu, idle: bool },
     CpuAcquire { cpu: Cpu },
     CpuRelease { cpu: Cpu, reason: u32 },
+    CpuOnline { cpu: Cpu },
+    CpuOffline { cpu: Cpu },
     InitTask { p: TaskId, fork: bool },
     ExitTask { p: TaskId },
     Enable { p: TaskId },
@@ -181,6 +189,8 @@ impl Call {
             Call::UpdateIdle { .. } => Op::UpdateIdle,
             Call::CpuAcquire { .. } => Op::CpuAcquire,
             Call::CpuRelease { .. } => Op::CpuRelease,
+            Call::CpuOnline { .. } => Op::CpuOnline,
+            Call::CpuOffline { .. } => Op::CpuOffline,
             Call::InitTask { .. } => Op::InitTask,
             Call::ExitTask { .. } => Op::ExitTask,
             Call::Enable { .. } => Op::Enable,
@@ -297,6 +307,8 @@ pub trait Ops: TaskFields {
 pub enum ExitKind {
     /// `SCX_EXIT_UNREG_BPF`: the scheduler asked for it (`scx_bpf_exit()`).
     UnregBpf,
+    /// `SCX_EXIT_UNREG_KERN`: the core asked for it, as a CPU came or went.
+    UnregKern,
     /// `SCX_EXIT_ERROR`: the core found an error of the scheduler.
     Error,
     /// `SCX_EXIT_ERROR_BPF`: the scheduler reported one (`scx_bpf_error()`).
@@ -312,6 +324,7 @@ impl ExitKind {
     pub fn reason(self) -> &'static str {
         match self {
             ExitKind::UnregBpf => "unregistered from BPF",
+            ExitKind::UnregKern => "unregistered from the main kernel",
             ExitKind::Error => "runtime error",
             ExitKind::ErrorBpf => "scx_bpf_error",
             ExitKind::Stall => "runnable task stall",
@@ -327,7 +340,7 @@ pub struct Exit {
     pub kind: ExitKind,
     /// What it or the core says.
     pub message: String,
-    /// `scx_bpf_exit()`'s code; 0 for others.
+    /// `scx_bpf_exit()`'s code, or that of `SCX_EXIT_UNREG_KERN`; 0 for others.
     pub code: i64,
     /// When, ns.
     pub at: u64,

@@ -245,6 +245,7 @@ impl Running<'_> {
     /// Runs a program, and turns a fault into the scheduler's end. Its instructions take their time.
     fn run(&mut self, ext: &mut Ext, run: impl FnOnce(&mut Machine, &mut InKernel<'_>) -> Result<u64, Fault>) -> u64 {
         self.state.objects.cgroups.sync(self.machine.memory_mut(), ext);
+        self.state.objects.sync_online(self.machine.memory_mut(), ext);
         let result = run(self.machine, &mut InKernel { ext, state: self.state });
         let counts = self.machine.take_counts();
         ext.spend(taken(&self.state.costs, &counts));
@@ -304,6 +305,7 @@ impl Ops for Running<'_> {
                 let addr = task(p);
                 [addr, objects.args(memory, "scx_exit_task_args", &[("cancelled", 0)]), 0]
             }
+            Call::CpuOnline { cpu } | Call::CpuOffline { cpu } => [u64::from(cpu), 0, 0],
             Call::CgroupInit { cgroup } => {
                 let group = ext.group(cgroup);
                 let values = [

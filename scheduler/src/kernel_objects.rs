@@ -244,8 +244,11 @@ pub struct KernelObjects {
     /// Per-CPU variables, of the CPUs one after the other.
     sd_llc_id: u64,
     preempt_count: u64,
-    /// `cpu_online_mask`, which is `cpu_possible_mask`.
+    /// `cpu_possible_mask`.
+    pub possible: u64,
+    /// `cpu_online_mask`, and the number of the change after which it was written.
     pub online: u64,
+    online_seq: u64,
     /// Copies of the idle masks, by node: of CPUs and of cores.
     pub idle_masks: Vec<[u64; 2]>,
     /// An empty mask (`cpu_none_mask`).
@@ -282,6 +285,7 @@ impl KernelObjects {
             memory.set_read_only(addr, true);
             addr
         };
+        let possible = mask(memory, "cpu_possible_mask");
         let online = mask(memory, "cpu_online_mask");
         let none = mask(memory, "cpu_none_mask");
         let idle_masks = (0..nr_nodes.max(1))
@@ -298,7 +302,10 @@ impl KernelObjects {
             rqs: Vec::new(),
             sd_llc_id: memory.region("sd_llc_id", 4 * nr_cpus),
             preempt_count: memory.region("__preempt_count", 4 * nr_cpus),
+            possible,
             online,
+            // Before the first change some CPUs may be offline.
+            online_seq: u64::MAX,
             idle_masks,
             none,
             cgroups: Cgroups::new(btf, memory),
@@ -313,7 +320,9 @@ impl KernelObjects {
             task,
             rq,
         };
-        objects.write_mask(memory, online, &CpuMask::full(nr_cpus), mask_len);
+        for mask in [possible, online] {
+            objects.write_mask(memory, mask, &CpuMask::full(nr_cpus), mask_len);
+        }
         for cpu in 0..nr_cpus {
             objects.add_cpu(memory, cpu);
         }
@@ -595,6 +604,15 @@ impl KernelObjects {
     fn write_mask(&self, memory: &mut Memory, addr: u64, mask: &CpuMask, len: u32) {
         for (at, word) in mask.words().iter().enumerate().take(len.min(self.mask_len) as usize / 8) {
             let _ = memory.write_u64(addr + at as u64 * 8, *word);
+        }
+    }
+
+    /// Brings `cpu_online_mask` up to date.
+    #[inline]
+    pub fn sync_online(&mut self, memory: &mut Memory, ext: &Ext) {
+        if self.online_seq != ext.online_seq() {
+            self.online_seq = ext.online_seq();
+            self.write_mask(memory, self.online, ext.online(), self.mask_len);
         }
     }
 

@@ -84,14 +84,14 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("scx_bpf_get_idle_smtmask", get_idle_smtmask),
     ("scx_bpf_get_idle_smtmask_node", get_idle_smtmask_node),
     ("scx_bpf_get_online_cpumask", online_cpumask),
-    ("scx_bpf_get_possible_cpumask", online_cpumask),
+    ("scx_bpf_get_possible_cpumask", possible_cpumask),
     ("scx_bpf_kick_cid", kick_cid),
     ("scx_bpf_kick_cpu", kick_cpu),
     ("scx_bpf_now", now),
     ("scx_bpf_nr_cids", nr_cpu_ids),
     ("scx_bpf_nr_cpu_ids", nr_cpu_ids),
     ("scx_bpf_nr_node_ids", nr_node_ids),
-    ("scx_bpf_nr_online_cids", nr_cpu_ids),
+    ("scx_bpf_nr_online_cids", nr_online_cids),
     ("scx_bpf_pick_any_cpu", pick_any_cpu),
     ("scx_bpf_pick_any_cpu_node", pick_any_cpu_node),
     ("scx_bpf_pick_idle_cpu", pick_idle_cpu),
@@ -595,6 +595,14 @@ fn task_set_dsq_vtime(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u
 
 fn online_cpumask(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
     Ok(kernel.state.objects.online)
+}
+
+fn possible_cpumask(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(kernel.state.objects.possible)
+}
+
+fn nr_online_cids(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(u64::from(kernel.ext.online().weight()))
 }
 
 fn nr_cpu_ids(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {

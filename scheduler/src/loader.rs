@@ -346,20 +346,10 @@ fn declared(ops: &StructOps, known_flags: u64) -> Result<(Declared, [Option<u32>
     Ok((declared, programs))
 }
 
-/// Operations that a simulated kernel has no reason to call: all CPUs stay, cores are shared with anybody, and nobody
-/// asks for a dump or, when a run is over, for what `ops.exit()` recorded.
-const NEVER_CALLED: [&str; 10] = [
-    "core_sched_before",
-    "cpu_offline",
-    "cpu_online",
-    "dump",
-    "dump_cpu",
-    "dump_task",
-    "exit",
-    "sub_attach",
-    "sub_detach",
-    "priv",
-];
+/// Operations that a simulated kernel has no reason to call: cores are shared with anybody, and nobody asks for a dump
+/// or, when a run is over, for what `ops.exit()` recorded.
+const NEVER_CALLED: [&str; 8] =
+    ["core_sched_before", "dump", "dump_cpu", "dump_task", "exit", "sub_attach", "sub_detach", "priv"];
 
 impl Scheduler for BpfScheduler {
     fn name(&self) -> &str {

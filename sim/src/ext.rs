@@ -54,6 +54,10 @@ pub enum KickWait {
 pub struct ExtState {
     /// The core.
     pub ext: Ext,
+    /// CPUs that are on their way offline.
+    pub leaving: Vec<Cpu>,
+    /// Kernel threads that have lost their affinity with their CPU, and that affinity's number.
+    pub unbound: Vec<(TaskId, u32)>,
     ops: Box<dyn Ops>,
     /// The CPU and the task that forks there, if its own program is not at a fork.
     forker: Option<(Cpu, TaskId)>,
@@ -81,7 +85,8 @@ impl ExtState {
         let idle = IdleTopology::new(model.domains, distance);
         let ext =
             Ext::new(rules, declared, ext_costs(&setup.machine.scx_costs), idle, model.masks.clone()).map_err(named)?;
-        Ok(Some(Box::new(ExtState { ext, ops, forker: None, moved: Vec::new() })))
+        let (leaving, unbound, moved) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Some(Box::new(ExtState { ext, leaving, unbound, ops, forker: None, moved })))
     }
 }
 
@@ -157,21 +162,25 @@ fn scx_event(task: TaskId, step: Step) -> Event {
     Event::Scx { task: task.0, cpu: step.on, step: kind, op: op.map(scx::Op::name), dsq, queued, to_cpu }
 }
 
-/// A group of a workload, as the core knows it.
-pub fn scx_task_group(group: &Group) -> TaskGroup {
-    let name = group.name.rsplit('/').next().unwrap_or_default();
-    let bandwidth = group.max.map(|CpuMax { quota, period, burst }| Bandwidth {
+/// `cpu.max` of a group, as the core knows it.
+pub fn bandwidth(max: Option<CpuMax>) -> Bandwidth {
+    max.map_or_else(Bandwidth::default, |CpuMax { quota, period, burst }| Bandwidth {
         period_us: period / 1000,
         quota_us: quota / 1000,
         burst_us: burst / 1000,
-    });
+    })
+}
+
+/// A group of a workload, as the core knows it.
+pub fn scx_task_group(group: &Group) -> TaskGroup {
+    let name = group.name.rsplit('/').next().unwrap_or_default();
     TaskGroup {
         name: name.to_owned(),
         parent: group.parent,
         autogroup: group.autogroup,
         weight: group.weight,
         idle: group.idle,
-        bandwidth: bandwidth.unwrap_or_default(),
+        bandwidth: bandwidth(group.max),
     }
 }
 
@@ -215,12 +224,12 @@ impl System<'_> {
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// Calls the core, and does what it asks for.
-    fn with_ext<R>(&mut self, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
+    pub fn with_ext<R>(&mut self, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
         self.with_ext_in(None, f)
     }
 
     /// The same on the way to the next task of `picking`, whose own requests to reschedule the pick answers.
-    fn with_ext_in<R>(&mut self, picking: Option<Cpu>, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
+    pub fn with_ext_in<R>(&mut self, picking: Option<Cpu>, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
         let mut state = self.sys.ext.take().expect("a scheduler is loaded");
         let this_cpu = self.sys.this_cpu;
         state.ext.now = self.sys.now;
@@ -261,6 +270,16 @@ impl<S: Sink> Sim<'_, '_, S> {
                     self.sys.cpus[to as usize].nr_running += 1;
                     self.update_idle(from);
                     self.update_idle(to);
+                }
+                Request::AllCpus(id) => {
+                    let task = &mut self.sys.tasks[id.0 as usize];
+                    let mask = std::mem::replace(&mut task.mask, 0);
+                    task.pinned = false;
+                    if !task.workload
+                        && let Some(state) = &mut self.sys.ext
+                    {
+                        state.unbound.push((id, mask));
+                    }
                 }
                 Request::CpuPerf(cpu) => {
                     if self.sys.pm.is_some() {
@@ -350,7 +369,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// `update_rq_clock()` by whoever takes the run queue's lock. Returns `rq_clock_task()`, ns.
-    fn ext_update_rq_clock(&mut self, cpu: Cpu) -> u64 {
+    pub fn ext_update_rq_clock(&mut self, cpu: Cpu) -> u64 {
         let (task, pelt) = (self.sys.clock_task(cpu), self.sys.clock_pelt(cpu));
         let now = self.sys.now;
         if let Some(state) = &mut self.sys.ext {
@@ -385,6 +404,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             let scales = pm.cpus.iter().map(|cpu| cpu.freq_scale as u32);
             state.ext.rqs.iter_mut().zip(scales).for_each(|(rq, scale)| rq.freq_capacity = scale);
         }
+        self.add_changes();
         // Control groups are older than the scheduler.
         for group in &self.sys.model.workload.groups {
             let group = scx_task_group(group);
@@ -461,7 +481,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let prev_cpu = self.sys.tasks[waking.wakee.0 as usize].cpu;
         let chosen = self.with_ext(|ext, ops| ext.select_task_rq(ops, waking.wakee, prev_cpu, flags));
-        let dest = self.sys.allowed_or_fallback(waking.wakee, chosen);
+        let dest = self.ext_allowed_or_fallback(waking.wakee, chosen);
         self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").dest = dest;
         let cost = self.sys.model.costs.wakeup + self.ext_spent();
         self.begin(cpu, Doing::ExtSelect, cost);
@@ -538,10 +558,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn ext_select_fork(&mut self, this_cpu: Cpu, id: TaskId) -> Cpu {
         let task = &self.sys.tasks[id.0 as usize];
         if task.pinned {
-            return self.sys.model.masks[task.mask as usize].first().expect("a mask has a CPU");
+            return self.pinned_to(id);
         }
         let chosen = self.with_ext(|ext, ops| ext.select_task_rq(ops, id, this_cpu, SCX_WAKE_FORK));
-        self.sys.allowed_or_fallback(id, chosen)
+        self.ext_allowed_or_fallback(id, chosen)
     }
 
     /// `set_task_cpu()` of a wakee.
@@ -600,6 +620,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let clock = clock + self.slowed(cpu, debt);
         let c = &mut self.sys.cpus[cpu as usize];
         (c.need_resched, c.need_resched_lazy) = (false, false);
+        if self.ext_pick_offline(cpu, clock) {
+            return None;
+        }
         self.with_ext_in(Some(cpu), |ext, ops| ext.pick_task(ops, cpu, clock))
     }
 
@@ -680,7 +703,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// A timer of the scheduler expires on its CPU.
     pub fn ext_timer_expires(&mut self, number: u32, cpu: Cpu) {
-        self.interrupt(cpu, Irq::ExtTimer(number));
+        self.interrupt(self.online_or_first(cpu), Irq::ExtTimer(number));
     }
 
     /// The CPU runs the timer's function.

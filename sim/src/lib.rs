@@ -2,6 +2,7 @@
 
 mod asym_capacity;
 mod boot;
+mod change;
 mod channel;
 mod cpu;
 mod engine;

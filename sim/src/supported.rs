@@ -2,6 +2,7 @@
 
 use crate::pm::PmModel;
 use crate::{PmSide, SimError, model};
+use wakelab_ext::ext::Declared;
 use wakelab_ext::ops::Scheduler;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
@@ -22,14 +23,18 @@ pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
     model::balance(machine, kernel, kernel.features, &domains).map(drop)
 }
 
-/// Whether a scheduler of sched_ext can be loaded on this machine and kernel. Returns what of it does not run here, a
-/// sentence each.
+/// What a scheduler of sched_ext declares, if it can be loaded on this machine and kernel, and what of it does not run
+/// here, a sentence each.
 ///
 /// # Errors
 /// [`SimError::Kernel`] if the kernel has no sched_ext, or [`SimError::Scheduler`] with what the scheduler needs.
-pub fn check_scheduler(machine: &Machine, kernel: &Preset, scheduler: &dyn Scheduler) -> Result<Vec<String>, SimError> {
-    crate::ext::load(machine, kernel, scheduler, 0)?;
-    crate::ext::warnings(machine, kernel, scheduler)
+pub fn check_scheduler(
+    machine: &Machine,
+    kernel: &Preset,
+    scheduler: &dyn Scheduler,
+) -> Result<(Declared, Vec<String>), SimError> {
+    let (_, declared, _) = crate::ext::load(machine, kernel, scheduler, 0)?;
+    Ok((declared, crate::ext::warnings(machine, kernel, scheduler)?))
 }
 
 /// Settings of the workloads' control groups that a scheduler of sched_ext does not implement, a line for each.

@@ -101,7 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut missing: Vec<String> = Vec::new();
     for machine in &machines {
         wakelab_sim::check(machine, kernel).map_err(|error| anyhow::anyhow!("--machine: {error}"))?;
-        let warnings = wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|error| {
+        let (_, warnings) = wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|error| {
             anyhow::anyhow!("{error}").context_hint("`wakelab docs scheduler-authors` says what runs")
         })?;
         let new: Vec<String> = warnings.into_iter().filter(|warning| !missing.contains(warning)).collect();

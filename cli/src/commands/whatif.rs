@@ -234,7 +234,8 @@ fn sides(
         let runs_on = to_machine.as_deref().unwrap_or(machine);
         let mut variant = Variant::on(runs_on, on, &all).context("--with")?;
         if let Some(scheduler) = with.scheduler {
-            say_warnings(&wakelab_sim::check_scheduler(runs_on, on, &*scheduler).context("--with")?);
+            let (_, missing) = wakelab_sim::check_scheduler(runs_on, on, &*scheduler).context("--with")?;
+            say_warnings(&missing);
             variant.scheduler = Some(scheduler);
         }
         variant.machine.clone_from(&to_machine);

@@ -4,6 +4,7 @@ mod cgroups;
 mod dispatch;
 mod dispatch_queues;
 mod errors;
+mod hotplug;
 mod idle;
 mod idle_reference;
 mod kicks;

@@ -4,7 +4,7 @@
 use crate::selftests::after;
 use crate::support::{MS, simulate, spinners};
 use wakelab_scheduler::BpfScheduler;
-use wakelab_workload::{CpuMax, Group, Workload};
+use wakelab_workload::{Change, Changed, CpuMax, Group, Op, Program, Task, Work, Workload};
 
 const FLATCG: &[u8] = include_bytes!("../data/scx_flatcg.bpf.o");
 const SIMPLE: &[u8] = include_bytes!("../../../bpf/tests/data/scx_simple.bpf.o");
@@ -153,4 +153,90 @@ fn a_scheduler_is_told_of_each_group_with_its_settings() {
     assert_eq!([told["pre"], told["post"], told["children"]], [124_563, 546_231, 23]);
     // The group of the last id is a/e.
     assert_eq!(told["up"], 621);
+}
+
+/// What changes at so many milliseconds.
+fn changes(of: &[(u64, Changed)]) -> Vec<Change> {
+    of.iter().map(|(ms, what)| Change { at_ns: ms * MS, what: what.clone() }).collect()
+}
+
+/// `fcg_cgroup_set_weight()` does not count up `hweight_gen`: shares that are cached stay until some group becomes active
+/// or idle. Here weights of 3:1 become 1:3 after half of the time, and a task that sleeps makes the difference.
+#[test]
+fn flatcg_follows_weights_that_change_once_a_group_becomes_active() {
+    let mut load = groups(&[(0, 300, 2), (0, 100, 2)]);
+    load.changes = changes(&[
+        (2_000, Changed::Weight { group: 1, weight: 100 }),
+        (2_000, Changed::Weight { group: 2, weight: 300 }),
+    ]);
+    let alone = shares(&flatcg(), "test-1c", &load, 4_000);
+    assert!((alone[0] - 0.75).abs() < 0.01, "{alone:?}");
+    let us = |us: u64| Work::uniform(us * 1_000, 0);
+    let ops = vec![Op::Run(us(10)), Op::Sleep(us(100_000)), Op::Repeat { to: 0, times: None }];
+    load.programs.push(Program { name: "sleeps".to_owned(), ops });
+    let program = load.programs.len() as u32 - 1;
+    load.groups.push(Group { name: "third".to_owned(), weight: 100, ..Group::default() });
+    load.tasks.push(Task { program, group: 3, ..load.tasks[0].clone() });
+    let beside = shares(&flatcg(), "test-1c", &load, 4_000);
+    assert!((beside[0] - 0.5).abs() < 0.03, "{beside:?}");
+}
+
+/// Tasks that move take their group's share: two of three groups are left with tasks.
+#[test]
+fn flatcg_shares_by_where_tasks_are() {
+    let mut load = groups(&[(0, 100, 2), (0, 100, 2), (0, 300, 2)]);
+    load.changes = changes(&[(0, Changed::Move { tasks: vec![0, 1], group: 3 })]);
+    let shares = shares(&flatcg(), "test-1c", &load, 3_000);
+    // Group 3 has four tasks and three quarters of the time.
+    let expected = [0.375, 0.25, 0.375];
+    assert!(shares.iter().zip(expected).all(|(is, want)| (is - want).abs() < 0.015), "{shares:?}");
+}
+
+/// Each operation about a change of a group or of a task's group is called once, and finds the structs as they are then.
+/// Tasks move that sleep, wait and run; one of them has exited, and one is not there yet.
+#[test]
+fn a_scheduler_is_told_of_what_changes() {
+    let mut load = groups(&[(0, 100, 3), (0, 100, 1), (1, 100, 0)]);
+    load.programs
+        .push(Program { name: "exits".to_owned(), ops: vec![Op::Run(Work::uniform(MS, 0)), Op::Done, Op::Exit] });
+    (load.tasks[1].program, load.tasks[2].start_ns) = (4, 500 * MS);
+    load.tasks.swap(2, 3);
+    let max = Some(CpuMax { quota: 10 * MS, period: 20 * MS, burst: 5 * MS });
+    load.changes = changes(&[
+        (20, Changed::Weight { group: 2, weight: 100 }),
+        (20, Changed::Weight { group: 2, weight: 7 }),
+        (20, Changed::Max { group: 1, max }),
+        (20, Changed::Max { group: 1, max }),
+        (20, Changed::Idle { group: 3, idle: true }),
+        (30, Changed::Move { tasks: vec![0, 1, 2, 3], group: 3 }),
+        (40, Changed::Move { tasks: vec![2], group: 0 }),
+    ]);
+    let names = &[
+        "nr_weights",
+        "new_weight",
+        "nr_bandwidths",
+        "new_period",
+        "new_quota",
+        "new_burst",
+        "nr_idles",
+        "new_idle",
+        "nr_prep_moves",
+        "nr_moves",
+        "nr_cancel_moves",
+        "moved_from",
+        "moved_to",
+    ];
+    let told = after(checks(), "test-1c", &load, 100, names);
+    let values = |names: &[&str]| names.iter().map(|name| told[name]).collect::<Vec<_>>();
+    assert_eq!(values(&["nr_weights", "new_weight"]), [1, 7]);
+    assert_eq!(values(&["nr_bandwidths", "new_period", "new_quota", "new_burst"]), [1, 20_000, 10_000, 5_000]);
+    assert_eq!(values(&["nr_idles", "new_idle"]), [1, 1]);
+    // Tasks 0 and 2 move once, and 2 once more; the others are not there.
+    assert_eq!(values(&["nr_prep_moves", "nr_moves", "nr_cancel_moves"]), [3, 3, 0]);
+    assert_eq!(values(&["moved_from", "moved_to"]), [4, 1]);
+    // A scheduler may refuse, and the task stays where it is.
+    let mut refuses = checks();
+    refuses.set("prep_move_returns", -16);
+    let told = after(refuses, "test-1c", &load, 100, &["nr_prep_moves", "nr_moves", "nr_cancel_moves"]);
+    assert_eq!([told["nr_prep_moves"], told["nr_moves"], told["nr_cancel_moves"]], [3, 0, 0]);
 }

@@ -19,7 +19,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
 use wakelab_workload::synthetic::{fork_exit, ping_pong, run_sleep};
-use wakelab_workload::{Call as Syscall, Op, Workload};
+use wakelab_workload::{Call as Syscall, Change, Changed, Op, Workload};
 
 /// What a scheduler does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,8 @@ impl Scheduler for Test {
         };
         let declared = Declared {
             name: "test".to_owned(),
-            ops: ops.into_iter().collect(),
+            // CPUs come and go, and it goes on.
+            ops: ops.into_iter().chain([Member::CpuOnline, Member::CpuOffline]).collect(),
             cid_form: false,
             flags,
             dispatch_max_batch: 0,
@@ -571,6 +572,59 @@ fn a_task_that_is_preempted_as_it_exits_leaves_when_it_has_run_for_the_last_time
     let (outcome, heard) = simulate(Kind::Preempts, "test-1c", "v7.2", &fork_exit(3), 20 * MS);
     outcome.unwrap();
     assert!(heard.done.values().sum::<u32>() > 100, "{:?}", heard.done);
+}
+
+/// Half of the CPUs go offline, come back, and some go again: each task goes on, and none runs where no CPU is.
+#[test]
+fn tasks_leave_cpus_that_go_offline() {
+    let cpus: &[u32] = &[1, 2, 5, 7];
+    let changes = [(30, cpus, false), (90, cpus, true), (120, &cpus[..3], false)];
+    let offline = |ns: u64, cpu: u32| changes.iter().rfind(|of| of.0 * MS <= ns && of.1.contains(&cpu)).map(|of| !of.2);
+    let mut pinned = spinners(&[0; 12]);
+    pinned.tasks[2].affinity = Some(vec![5]);
+    pinned.tasks[3].affinity = Some(vec![2, 6]);
+    for (base, kinds) in [
+        (ping_pong(6), &[Kind::Simple, Kind::Minimal, Kind::Preempts][..]),
+        (pinned, &[Kind::Simple, Kind::Fifo, Kind::Minimal, Kind::Last]),
+        (fork_exit(1), &[Kind::Simple]),
+    ] {
+        let mut load = base;
+        load.changes = changes
+            .iter()
+            .map(|&(ms, cpus, online)| {
+                let cpus = cpus.to_vec();
+                let what = if online { Changed::Online { cpus } } else { Changed::Offline { cpus } };
+                Change { at_ns: ms * MS, what }
+            })
+            .collect();
+        for (&kind, kernel) in kinds.iter().flat_map(|kind| [(kind, "v7.2"), (kind, "v6.12")]) {
+            let (outcome, heard) = simulate(kind, MACHINE, kernel, &load, 140 * MS);
+            outcome.unwrap_or_else(|error| panic!("{kind:?}, {kernel}: {error}"));
+            // What a CPU does as it is told comes to its end first.
+            let late = |&&(at, cpu, next): &&(u64, u32, Option<u32>)| {
+                next.is_some() && offline(at, cpu) == Some(true) && offline(at - at.min(MS), cpu) == Some(true)
+            };
+            assert_eq!(heard.ran.iter().find(late), None, "{kind:?}, {kernel}");
+            let back =
+                |cpu| heard.ran.iter().any(|of| of.1 == cpu && of.2.is_some() && (91 * MS..120 * MS).contains(&of.0));
+            assert!(load.tasks.len() < 8 || cpus.iter().all(|&cpu| back(cpu)), "{kind:?}, {kernel}");
+            assert!(heard.done.values().all(|&done| done > 5), "{kind:?}, {kernel}: {:?}", heard.done);
+        }
+    }
+}
+
+#[test]
+fn what_changes_during_a_run_is_refused_without_a_scheduler() {
+    let mut load = spinners(&[0]);
+    load.changes = vec![Change { at_ns: MS, what: Changed::Offline { cpus: vec![1] } }];
+    let machine = wakelab_machine::get(MACHINE).expect("a machine");
+    let setup =
+        Setup { scheduler: None, workload: &load, ..crate::support::power::setup(&machine, "v7.2", &load, None) };
+    let error = run(&setup, &mut Heard::default(), &AtomicBool::new(false)).unwrap_err().to_string();
+    assert!(
+        error.starts_with("a CPU that goes offline or online during the run is modelled under a scheduler"),
+        "{error}"
+    );
 }
 
 /// When tasks join a run queue, and when they are moved to another, ns.

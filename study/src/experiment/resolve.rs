@@ -189,7 +189,7 @@ impl Spec {
             };
             let (scheduler, found) =
                 load_scheduler(&self.schedulers, &name, &named.settings).map_err(|what| given.error(what))?;
-            let missing =
+            let (_, missing) =
                 wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|e| given.error(e.to_string()))?;
             let new: Vec<String> = missing.into_iter().filter(|warning| !warnings.contains(warning)).collect();
             warnings.extend(new);

@@ -6,7 +6,7 @@ use wakelab_machine::Machine;
 use wakelab_scheduler::BpfScheduler;
 use wakelab_scheduler_source::Schedulers;
 use wakelab_study::experiment::named_scheduler;
-use wakelab_study::scx_check::{Check, Checked, Kind};
+use wakelab_study::scx_check::{Check, Checked, Kind, Smallest};
 
 fn scheduler(name: &str) -> BpfScheduler {
     named_scheduler(&Schedulers::default(), &format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -54,6 +54,16 @@ fn every_call_of_a_scheduler_with_all_operations_is_in_order() {
     let maximal = "scheduler/tests/data/selftests/maximal.bpf.o";
     let found = check(maximal, &["test-2c", "test-8c", "intel-kaby-lake-4c8t"], 12);
     assert!(found.smallest.iter().all(|smallest| smallest.finding.kind != Kind::Order), "{found:?}");
+}
+
+/// A scheduler that forgets the queues of CPUs that are offline: the smallest workload has one such CPU, and a task.
+#[test]
+fn a_stall_that_takes_a_cpu_that_goes_offline_is_found() {
+    let found = check("scheduler/tests/data/offline.bpf.o", &["test-2c"], 24);
+    let stall = |smallest: &&Smallest| smallest.finding.kind == Kind::Stall;
+    let smallest = found.smallest.iter().find(stall).unwrap_or_else(|| panic!("{found:?}"));
+    let changes = smallest.toml.matches("[[change]]").count();
+    assert!(changes == 1 && smallest.toml.contains("offline = \"1\"") && smallest.tasks <= 2, "{}", smallest.toml);
 }
 
 #[test]
