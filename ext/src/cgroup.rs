@@ -97,8 +97,8 @@ impl TaskGroups {
 
 impl Declared {
     /// The settings of groups that the scheduler does not implement, as `scx_cgroup_warn_missing_weight()` and
-    /// `scx_cgroup_warn_missing_idle()` of 6.12 tell the kernel's log, and what follows. There a scheduler declares that
-    /// it implements `cpu.weight`; in 7.2, which logs nothing, its operations show what it can know.
+    /// `scx_cgroup_warn_missing_idle()` of 6.12 tell the kernel's log, and what follows. There a scheduler declares
+    /// that it implements `cpu.weight`; in 7.2, which logs nothing, its operations show what it can know.
     pub fn cgroup_warn_missing<'a>(
         &self,
         rules: &ExtRules,

@@ -4,8 +4,8 @@
 //! sees a task in SCX_OPSS_DISPATCHING, or one whose run queue's lock a CPU waits for (`holding_cpu`). What is deferred
 //! until locks can be given up is done when the caller says so ([`Ext::run_deferred`]), wherever it was asked for.
 //!
-//! There is no bypass mode, so that a scheduler that ends stays where it was. Migration is not disabled, and times are in
-//! ns where the kernel has jiffies (`runnable_at`).
+//! There is no bypass mode, so that a scheduler that ends stays where it was. Migration is not disabled, and times are
+//! in ns where the kernel has jiffies (`runnable_at`).
 
 use crate::cgroup::TaskGroups;
 use crate::cid::Cids;
@@ -1705,8 +1705,8 @@ impl Ext {
         self.requests.extend(waiting.map(Request::KickSynced));
     }
 
-    /// `kick_sync_wait_bal_cb()`, up to 6.12 the end of `kick_cpus_irq_workfn()`: whether the CPU, which has come to the
-    /// place where it waits for those that it kicked with `SCX_KICK_WAIT`, has to wait (on). A later
+    /// `kick_sync_wait_bal_cb()`, up to 6.12 the end of `kick_cpus_irq_workfn()`: whether the CPU, which has come to
+    /// the place where it waits for those that it kicked with `SCX_KICK_WAIT`, has to wait (on). A later
     /// [`Request::KickSynced`] says when to ask again.
     pub fn kick_waits(&mut self, cpu: Cpu) -> bool {
         if !self.rqs[cpu as usize].kick_sync_waits {

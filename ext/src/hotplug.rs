@@ -1,8 +1,9 @@
-//! CPUs that go offline and come online (`kernel/sched/ext/ext.c` and `kernel/sched/core.c`, 7.2; the same in 6.12.117).
+//! CPUs that go offline and come online (`kernel/sched/ext/ext.c` and `kernel/sched/core.c`, 7.2; the same in
+//! 6.12.117).
 //!
 //! ```text
 //! sched_cpu_deactivate()  cpu_active is cleared: no task may go there
-//!   rq_offline_scx()      its tasks that wait in queues join its local queue, and ops.dispatch() is not called any more
+//!   rq_offline_scx()      its tasks that wait in queues join its local queue; no ops.dispatch() any more
 //!   handle_hotplug()      ops.cpu_offline(); a scheduler without it ends
 //! balance_push()          each task that the CPU picks is stopped and moves to a CPU that it may use
 //! take_cpu_down()         cpu_online is cleared
@@ -63,8 +64,8 @@ impl Ext {
         self.idle.begins_offline(cpu);
     }
 
-    /// `sched_cpu_deactivate()`: a CPU goes offline. What runs there was charged up to now, and is stopped. It goes on to
-    /// [`balance_push`](Self::balance_push).
+    /// `sched_cpu_deactivate()`: a CPU goes offline. What runs there was charged up to now, and is stopped. It goes on
+    /// to [`balance_push`](Self::balance_push).
     pub fn cpu_deactivate<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
         self.rqs[cpu as usize].active = false;
         self.rq_offline_scx(ops, cpu);
@@ -81,8 +82,8 @@ impl Ext {
         self.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_STOP);
     }
 
-    /// `rq_offline_scx()`: the CPU does not call `ops.dispatch()` any more, so that what waits in queues joins its local
-    /// queue, from where it moves on.
+    /// `rq_offline_scx()`: the CPU does not call `ops.dispatch()` any more, so that what waits in queues joins its
+    /// local queue, from where it moves on.
     fn rq_offline_scx<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
         self.rqs[cpu as usize].online = false;
         for p in self.runnable_list(cpu).into_iter().rev() {
@@ -110,9 +111,9 @@ impl Ext {
         self.end(ExitKind::UnregKern, message, SCX_ECODE_ACT_RESTART | SCX_ECODE_RSN_HOTPLUG);
     }
 
-    /// `balance_push()` of a CPU that [goes offline](Self::cpu_deactivate): the stopper takes the CPU from each task that
-    /// it picks, and moves the task (`__balance_push_cpu_stop()`). In the end nothing is left there. `clock_task` is the
-    /// CPU's `rq_clock_task()`, ns.
+    /// `balance_push()` of a CPU that [goes offline](Self::cpu_deactivate): the stopper takes the CPU from each task
+    /// that it picks, and moves the task (`__balance_push_cpu_stop()`). In the end nothing is left there. `clock_task`
+    /// is the CPU's `rq_clock_task()`, ns.
     pub fn balance_push<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) {
         while let Some(p) = self.pick_task(ops, cpu, clock_task) {
             self.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_STOP);
@@ -125,8 +126,8 @@ impl Ext {
         }
     }
 
-    /// `select_fallback_rq()`: the first CPU that a task may use and that is active, of the node of `cpu` before others. A
-    /// task that has none may use all CPUs from now on ([`Request::AllCpus`]).
+    /// `select_fallback_rq()`: the first CPU that a task may use and that is active, of the node of `cpu` before
+    /// others. A task that has none may use all CPUs from now on ([`Request::AllCpus`]).
     pub fn select_fallback_rq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, cpu: Cpu) -> Cpu {
         let node = |cpu: Cpu| self.idle.topology().node_of(cpu);
         let allowed = |cpu: &Cpu| self.is_cpu_allowed(p, *cpu);

@@ -110,7 +110,8 @@ impl IdleTopology {
         self.online.iter().any(|cpu| weight(&self.llc[cpu as usize]) != weight(&self.numa[cpu as usize]))
     }
 
-    /// These CPUs are online from now on: the masks of siblings and the domains are without the others, which have none.
+    /// These CPUs are online from now on: the masks of siblings and the domains are without the others, which have
+    /// none.
     fn set_online(&mut self, online: &CpuMask) {
         self.online.clone_from(online);
         let within =

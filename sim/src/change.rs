@@ -1,5 +1,5 @@
-//! What an administrator does during the run, under a scheduler of sched_ext: CPUs go offline and online, control groups
-//! get other settings, tasks move between groups. The processes that write the kernel's files are not simulated.
+//! What an administrator does during the run, under a scheduler of sched_ext: CPUs go offline and online, control
+//! groups get other settings, tasks move between groups. The processes that write the kernel's files are not simulated.
 //!
 //! ```text
 //! offline   the CPU is asked to reschedule ─▶ it stops its task (sched_cpu_deactivate())
@@ -29,8 +29,8 @@ pub fn check(workload: &Workload, scheduler: bool) -> Result<(), SimError> {
         Changed::Move { .. } => "a task that moves to another control group",
     };
     Err(SimError::Workload(format!(
-        "{what} during the run is modelled under a scheduler of sched_ext alone; expected one on each side, or a workload \
-         without [[change]]"
+        "{what} during the run is modelled under a scheduler of sched_ext alone; expected one on each side, or a \
+         workload without [[change]]"
     )))
 }
 
@@ -119,8 +119,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.this_cpu = LAUNCHER;
     }
 
-    /// `rebind_workers()`: kernel threads of a CPU that lost their affinity as it went offline have it again, but for those
-    /// that run or wait elsewhere.
+    /// `rebind_workers()`: kernel threads of a CPU that lost their affinity as it went offline have it again, but for
+    /// those that run or wait elsewhere.
     fn rebind_workers(&mut self, cpu: Cpu) {
         let state = self.sys.ext.as_mut().expect("a scheduler is loaded");
         let unbound = std::mem::take(&mut state.unbound);
@@ -136,8 +136,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// What a CPU does in place of a pick if it goes offline, or is: it stops its task, and pushes what is there to other
-    /// CPUs. Returns whether it does.
+    /// What a CPU does in place of a pick if it goes offline, or is: it stops its task, and pushes what is there to
+    /// other CPUs. Returns whether it does.
     pub fn ext_pick_offline(&mut self, cpu: Cpu, clock: u64) -> bool {
         let state = self.sys.ext.as_mut().expect("a scheduler is loaded");
         if let Some(at) = state.leaving.iter().position(|&leaves| leaves == cpu) {

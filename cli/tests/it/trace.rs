@@ -200,8 +200,8 @@ fn several_cases_have_folders_of_their_own_and_old_traces_are_replaced() {
 fn dispatch_queues_are_counters() {
     let folder = tempfile::tempdir().expect("a folder");
     let object = concat!(env!("CARGO_MANIFEST_DIR"), "/../bpf/tests/data/scx_simple.bpf.o");
-    let compare = "compare --machine test-2c --kernel v7.2 --workload hackbench:process-pipe --load 1 --repeat 1 --base \
-                   SIS_UTIL --settle 5ms --time 10ms --no-cache --perfetto traces --events run --with";
+    let compare = "compare --machine test-2c --kernel v7.2 --workload hackbench:process-pipe --load 1 --repeat 1 \
+                   --base SIS_UTIL --settle 5ms --time 10ms --no-cache --perfetto traces --events run --with";
     let with = format!("scx:{object}");
     let args: Vec<&str> = compare.split_whitespace().chain([&*with]).collect();
     let output = wakelab(folder.path(), &args);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A scheduler that says it goes on if CPUs come and go, and forgets what it queues for those that are offline: each task
- * has a CPU of its own, in whose queue it waits, and only that CPU takes it from there.
+ * A scheduler that says it goes on if CPUs come and go, and forgets what it queues for those that are offline: each
+ * task has a CPU of its own, in whose queue it waits, and only that CPU takes it from there.
  */
 #include <scx/common.bpf.h>
 

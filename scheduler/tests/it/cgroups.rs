@@ -160,8 +160,8 @@ fn changes(of: &[(u64, Changed)]) -> Vec<Change> {
     of.iter().map(|(ms, what)| Change { at_ns: ms * MS, what: what.clone() }).collect()
 }
 
-/// `fcg_cgroup_set_weight()` does not count up `hweight_gen`: shares that are cached stay until some group becomes active
-/// or idle. Here weights of 3:1 become 1:3 after half of the time, and a task that sleeps makes the difference.
+/// `fcg_cgroup_set_weight()` does not count up `hweight_gen`: shares that are cached stay until some group becomes
+/// active or idle. Here weights of 3:1 become 1:3 after half of the time, and a task that sleeps makes the difference.
 #[test]
 fn flatcg_follows_weights_that_change_once_a_group_becomes_active() {
     let mut load = groups(&[(0, 300, 2), (0, 100, 2)]);
@@ -192,8 +192,8 @@ fn flatcg_shares_by_where_tasks_are() {
     assert!(shares.iter().zip(expected).all(|(is, want)| (is - want).abs() < 0.015), "{shares:?}");
 }
 
-/// Each operation about a change of a group or of a task's group is called once, and finds the structs as they are then.
-/// Tasks move that sleep, wait and run; one of them has exited, and one is not there yet.
+/// Each operation about a change of a group or of a task's group is called once, and finds the structs as they are
+/// then. Tasks move that sleep, wait and run; one of them has exited, and one is not there yet.
 #[test]
 fn a_scheduler_is_told_of_what_changes() {
     let mut load = groups(&[(0, 100, 3), (0, 100, 1), (1, 100, 0)]);

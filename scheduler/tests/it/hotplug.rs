@@ -34,8 +34,8 @@ fn exit(scheduler: &BpfScheduler, load: &Workload) -> Exit {
     }
 }
 
-/// `hotplug.c` of the kernel's selftests: CPU 1 goes offline or comes online, and the scheduler with callbacks asks for a
-/// restart with a code of its own (`HOTPLUG_EXIT_RSN`, `HOTPLUG_ONLINING`). One without is ended by the core.
+/// `hotplug.c` of the kernel's selftests: CPU 1 goes offline or comes online, and the scheduler with callbacks asks for
+/// a restart with a code of its own (`HOTPLUG_EXIT_RSN`, `HOTPLUG_ONLINING`). One without is ended by the core.
 #[test]
 fn hotplug_with_and_without_callbacks() {
     let goes = with_changes(spinners(&[0]), &[(20, &[1], false)]);
@@ -77,7 +77,8 @@ fn tasks_go_on_elsewhere() {
     }
 }
 
-/// A scheduler that forgets the queue of a CPU that is offline stalls, and its chain says so. Without the change it runs.
+/// A scheduler that forgets the queue of a CPU that is offline stalls, and its chain says so. Without the change it
+/// runs.
 #[test]
 fn a_queue_that_only_an_offline_cpu_takes_from() {
     let scheduler = load("offline", OFFLINE);

@@ -1,9 +1,9 @@
 //! `scx-live`: schedulers of sched_ext under a real kernel and in the simulator. docs/real-kernel.md describes its use.
 //!
 //! `run` loads the objects of a folder, one after the other, runs each load under each of them, and writes what was
-//! counted. `simulate` does the same in simulated time. `table` sets several results side by side. `decisions` simulates
-//! scx_wakelab alone, and writes what it records. `mend` gives a kernel for guests back what its build has lost of its
-//! types.
+//! counted. `simulate` does the same in simulated time. `table` sets several results side by side. `decisions`
+//! simulates scx_wakelab alone, and writes what it records. `mend` gives a kernel for guests back what its build has
+//! lost of its types.
 
 #[path = "../../src/decision_rows.rs"]
 mod decision_rows;

@@ -225,8 +225,8 @@ impl Group {
 }
 
 impl Load {
-    /// The workload of a number under a seed; `nr_cpus` are those of each machine. With `hotplug`, CPUs of a third of all
-    /// workloads go offline.
+    /// The workload of a number under a seed; `nr_cpus` are those of each machine. With `hotplug`, CPUs of a third of
+    /// all workloads go offline.
     pub fn draw(seed: u64, number: u32, nr_cpus: &[u32], hotplug: bool) -> Self {
         let mut random = Rand64::new(u128::from(seed) << 32 | u128::from(number));
         let machine = up_to(&mut random, nr_cpus.len() as u64) as usize;
@@ -244,7 +244,8 @@ impl Load {
         Load { machine, groups, hotplugs }
     }
 
-    /// What is simpler than it, the simplest first: CPUs that stay, fewer groups, a smaller machine, then simpler groups.
+    /// What is simpler than it, the simplest first: CPUs that stay, fewer groups, a smaller machine, then simpler
+    /// groups.
     pub fn simpler(&self, nr_cpus: &[u32]) -> Vec<Load> {
         let mut simpler = Vec::new();
         let mut with = |hotplugs: Vec<Hotplug>| {

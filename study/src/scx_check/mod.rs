@@ -14,8 +14,8 @@
 //! found so is a stall if it lasts in a longer run with a longer timeout, too, or else only a long wait, which is
 //! counted. Unfairness is looked at in a longer run likewise.
 //!
-//! CPUs go offline and come back in some workloads of a scheduler that has operations for it. One that has none is ended
-//! by the core then, which is no finding.
+//! CPUs go offline and come back in some workloads of a scheduler that has operations for it. One that has none is
+//! ended by the core then, which is no finding.
 
 mod load;
 mod order;

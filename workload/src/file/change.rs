@@ -60,8 +60,8 @@ fn read(table: &Table<'_>, groups: &[Group], tasks: &[TaskDef]) -> Result<Change
     let kind = match given[..] {
         [kind] => kind,
         [] => {
-            let expected = "offline or online with CPUs; or a group with weight, idle or max, or with a task that moves \
-                            there";
+            let expected =
+                "offline or online with CPUs; or a group with weight, idle or max, or with a task that moves there";
             return Err(table.missing("offline", expected));
         }
         [first, second, ..] => {

@@ -44,7 +44,8 @@ fn refused(change: &str) -> String {
 #[test]
 fn changes_are_read_in_the_order_of_their_times() {
     let text = "[[change]]\nat = \"2s\"\nonline = \"3\"\n[[change]]\nat = \"1s\"\noffline = \"3,1-2\"\n\
-                [[change]]\nat = \"3s\"\ngroup = \"build\"\nweight = 7\n[[change]]\nat = \"4s\"\ngroup = \"build\"\nidle = true\n\
+                [[change]]\nat = \"3s\"\ngroup = \"build\"\nweight = 7\n\
+                [[change]]\nat = \"4s\"\ngroup = \"build\"\nidle = true\n\
                 [[change]]\nat = \"5s\"\ngroup = \"build\"\nmax = \"5ms\"\nburst = \"1ms\"\n\
                 [[change]]\nat = \"6s\"\ngroup = \"build\"\nmax = \"max\"\n\
                 [[change]]\nat = \"7s\"\ntask = \"u\"\ngroup = \"/\"\n";
