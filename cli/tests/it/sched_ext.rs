@@ -104,7 +104,7 @@ fn a_load_that_was_recorded_runs_under_a_scheduler() {
     ];
     assert_eq!(wakelab(here, &args.concat()).status.code(), Some(0));
     let whatif = |side: &str, with: &str| {
-        let run = folder.path().join(format!("workload=netperf%3ATCP_RR/load=4%20pairs/side={side}"));
+        let run = folder.path().join(format!("workload=netperf%3ATCP_RR/load=4%20threads/side={side}"));
         let run = run.to_str().expect("UTF-8");
         let output = wakelab(here, &["whatif", run, "--no-cache", "--repeat", "1", "--anyway", "--with", with]);
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");

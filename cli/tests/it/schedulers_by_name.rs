@@ -92,7 +92,7 @@ fn scores_sweeps_and_surveys_compile_too() {
     let survey = ["--machine", "test-2c", "--kernel", "v7.2", "--workload", "netperf:TCP_RR", "--load", "2"];
     for args in [
         ["score", "panel.toml", "--with", "scx:scx_simple.bpf.c"].as_slice(),
-        &["sweep", "sweep.toml"],
+        &["sweep", "sweep.toml", "--out", "out"],
         &[["survey"].as_slice(), &survey, &["--only", "scx:scx_simple.bpf.c"]].concat(),
     ] {
         let mut command = program(folder.path(), &[args, &["--cache", "cache"]].concat());

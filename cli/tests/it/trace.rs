@@ -219,7 +219,7 @@ fn dispatch_queues_are_counters() {
     };
     let (running, later) = (lengths("traces/with.pftrace"), lengths("out.pftrace"));
     assert_eq!(running, later);
-    assert!(running.len() > 100 && running.iter().any(|(_, length)| *length > 10), "{running:?}");
+    assert!(running.len() >= 100 && running.iter().any(|(_, length)| *length > 10), "{running:?}");
     assert!(running.iter().all(|(_, length)| *length >= 0), "{running:?}");
     let steps = |to: i64| running.windows(2).filter(|pair| pair[1].1 - pair[0].1 == to).count();
     assert_eq!(steps(1) + steps(-1), running.len() - 1, "one task at a time");

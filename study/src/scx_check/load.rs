@@ -345,7 +345,7 @@ mod tests {
             // All else is as without.
             assert_eq!(Load { hotplugs: Vec::new(), ..load }, of(number, false));
         }
-        assert!((40..100).contains(&with), "{with}");
+        assert!((20..100).contains(&with), "{with}");
     }
 
     #[test]

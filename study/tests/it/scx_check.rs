@@ -13,10 +13,14 @@ fn scheduler(name: &str) -> BpfScheduler {
 }
 
 fn with<T>(scheduler: &str, machines: &[&str], jobs: usize, then: impl FnOnce(&Check<'_>) -> T) -> T {
+    seeded(5, scheduler, machines, jobs, then)
+}
+
+fn seeded<T>(seed: u64, scheduler: &str, machines: &[&str], jobs: usize, then: impl FnOnce(&Check<'_>) -> T) -> T {
     let scheduler = self::scheduler(scheduler);
     let machines: Vec<Machine> = machines.iter().map(|name| wakelab_machine::get(name).unwrap()).collect();
     let (kernel, stop) = (Preset::get("v7.2").unwrap(), &AtomicBool::new(false));
-    then(&Check { scheduler: &scheduler, machines: &machines, kernel, seed: 5, jobs, stop, done: &|_| {} })
+    then(&Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, done: &|_| {} })
 }
 
 fn check(scheduler: &str, machines: &[&str], budget: u32) -> Checked {
@@ -59,7 +63,8 @@ fn every_call_of_a_scheduler_with_all_operations_is_in_order() {
 /// A scheduler that forgets the queues of CPUs that are offline: the smallest workload has one such CPU, and a task.
 #[test]
 fn a_stall_that_takes_a_cpu_that_goes_offline_is_found() {
-    let found = check("scheduler/tests/data/offline.bpf.o", &["test-2c"], 24);
+    // Other seeds find first that bound tasks, which go to local queues, keep a CPU from its own queue.
+    let found = seeded(4, "scheduler/tests/data/offline.bpf.o", &["test-2c"], 0, |check| check.check(12).unwrap());
     let stall = |smallest: &&Smallest| smallest.finding.kind == Kind::Stall;
     let smallest = found.smallest.iter().find(stall).unwrap_or_else(|| panic!("{found:?}"));
     let changes = smallest.toml.matches("[[change]]").count();
