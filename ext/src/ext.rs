@@ -180,11 +180,6 @@ const KF_ENQUEUE: u32 = 1 << 2;
 const KF_SELECT_CPU: u32 = 1 << 3;
 const KF_REST: u32 = 1 << 4;
 
-/// Flags of the core's own (`kernel/sched/sched.h`), which schedulers see without a name.
-const DEQUEUE_SAVE: u64 = 2;
-const DEQUEUE_MOVE: u64 = 4;
-const DEQUEUE_NOCLOCK: u64 = 8;
-
 const EINVAL: i64 = -22;
 
 /// sched_ext of all CPUs, under one scheduler.
@@ -1662,12 +1657,13 @@ impl Ext {
                 self.resched_curr(cpu);
             }
         }
-        if !should_wait {
-        } else if self.rules.kick_wait_after_pass {
-            self.rqs[this_cpu as usize].kick_sync_pending = true;
-            self.resched_curr(this_cpu);
-        } else {
-            self.rqs[this_cpu as usize].kick_sync_waits = true;
+        match (should_wait, self.rules.kick_wait_after_pass) {
+            (false, _) => {}
+            (true, true) => {
+                self.rqs[this_cpu as usize].kick_sync_pending = true;
+                self.resched_curr(this_cpu);
+            }
+            (true, false) => self.rqs[this_cpu as usize].kick_sync_waits = true,
         }
     }
 

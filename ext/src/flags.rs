@@ -43,7 +43,8 @@ pub const SCX_TASK_REENQ_IMMED: u32 = 2 << 12;
 /// `SCX_TASK_REENQ_PREEMPTED`.
 pub const SCX_TASK_REENQ_PREEMPTED: u32 = 3 << 12;
 
-/// `DEQUEUE_SAVE`, `ENQUEUE_RESTORE`: the task comes back at once, changed.
+/// `DEQUEUE_SAVE`, `ENQUEUE_RESTORE`: the task comes back at once, changed. This and the next two are the core's own
+/// (`kernel/sched/sched.h`), which schedulers see without a name.
 pub const DEQUEUE_SAVE: u64 = 2;
 /// `DEQUEUE_MOVE`, `ENQUEUE_MOVE`.
 pub const DEQUEUE_MOVE: u64 = 4;

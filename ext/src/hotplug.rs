@@ -15,13 +15,11 @@
 
 use crate::entity::Dsq;
 use crate::ext::{Ext, Request};
-use crate::flags::{DEQUEUE_MOVE, DEQUEUE_SAVE, SCX_ECODE_ACT_RESTART, SCX_ECODE_RSN_HOTPLUG};
+use crate::flags::{DEQUEUE_MOVE, DEQUEUE_SAVE, SCX_CPU_PREEMPT_STOP, SCX_ECODE_ACT_RESTART, SCX_ECODE_RSN_HOTPLUG};
 use crate::ops::{Call, ExitKind, Op, Ops};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::runqueue::TaskId;
 
-/// `SCX_CPU_PREEMPT_STOP`: the hotplug thread and the stopper are of the class above all others.
-const SCX_CPU_PREEMPT_STOP: u32 = 2;
 /// The number of the affinity that has all CPUs.
 const ALL: u32 = 0;
 

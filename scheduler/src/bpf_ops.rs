@@ -242,10 +242,16 @@ impl Running<'_> {
         written.is_ok().then_some(at)
     }
 
+    /// Brings the groups and online CPUs that programs see up to date, before one runs.
+    #[inline]
+    fn sync(&mut self, ext: &Ext) {
+        let memory = self.machine.memory_mut();
+        self.state.objects.cgroups.sync(memory, ext);
+        self.state.objects.sync_online(memory, ext);
+    }
+
     /// Runs a program, and turns a fault into the scheduler's end. Its instructions take their time.
     fn run(&mut self, ext: &mut Ext, run: impl FnOnce(&mut Machine, &mut InKernel<'_>) -> Result<u64, Fault>) -> u64 {
-        self.state.objects.cgroups.sync(self.machine.memory_mut(), ext);
-        self.state.objects.sync_online(self.machine.memory_mut(), ext);
         let result = run(self.machine, &mut InKernel { ext, state: self.state });
         let counts = self.machine.take_counts();
         ext.spend(taken(&self.state.costs, &counts));
@@ -262,9 +268,9 @@ impl Running<'_> {
 impl Ops for Running<'_> {
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
         let Some(program) = self.state.programs[call.op() as usize] else { return 0 };
+        self.sync(ext);
         let memory = self.machine.memory_mut();
         let objects = &mut self.state.objects;
-        objects.cgroups.sync(memory, ext);
         let mut task = |p: TaskId| objects.sync_task(memory, ext, p);
         let mut fourth = 0;
         let args: [u64; 3] = match call {
@@ -383,6 +389,7 @@ impl BpfOps {
     fn run_program(&mut self, ext: &mut Ext, name: &str, context: &mut [u8]) {
         let Some(program) = self.machine.function(name) else { return };
         self.state.in_syscall = true;
+        self.running().sync(ext);
         let returned = self.running().run(ext, |machine, kernel| machine.call_syscall(kernel, program, context));
         self.state.in_syscall = false;
         if returned as i32 != 0 {
@@ -454,7 +461,9 @@ impl Ops for BpfOps {
 
     fn timer(&mut self, ext: &mut Ext, number: u32) {
         let Some(timer) = self.state.timers.remove(&number) else { return };
-        self.running().run(ext, |machine, kernel| machine.call_timer(kernel, timer));
+        let mut running = self.running();
+        running.sync(ext);
+        running.run(ext, |machine, kernel| machine.call_timer(kernel, timer));
     }
 
     /// Variables `nr_*` that its programs write, and maps `stats`, as schedulers call what their user space prints.

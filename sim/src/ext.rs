@@ -20,8 +20,8 @@ use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
 use wakelab_ext::entity::{Clocks, Dsq};
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
 use wakelab_ext::flags::{
-    HARDIRQ_OFFSET, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU,
-    SOFTIRQ_OFFSET,
+    DEQUEUE_NOCLOCK, HARDIRQ_OFFSET, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC,
+    SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
 };
 use wakelab_ext::idle::IdleTopology;
 use wakelab_ext::ops::{self as scx, Host, Ops, ProgramCosts, Scheduler, TaskInfo};
@@ -35,9 +35,6 @@ use wakelab_workload::{CpuMax, Group};
 
 /// The shell that forks the workload's tasks (`add_launcher()`).
 const SHELL: TaskId = TaskId(0);
-
-/// ENQUEUE_NOCLOCK, of which schedulers see nothing by name.
-const ENQUEUE_NOCLOCK: u64 = 8;
 
 /// How a CPU waits for CPUs that it kicked with `SCX_KICK_WAIT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -581,7 +578,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu as usize].nr_running += 1;
         self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| {
-            let mut flags = ENQUEUE_NOCLOCK;
+            let mut flags = DEQUEUE_NOCLOCK;
             if wakes {
                 flags |= SCX_ENQ_WAKEUP;
             } else {
@@ -603,7 +600,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let clock = self.ext_update_rq_clock(cpu);
         let ran = self.with_ext_in(Some(cpu), |ext, ops| {
             ext.update_curr(ops, cpu, clock);
-            ext.dequeue_task(ops, cpu, id, SCX_DEQ_SLEEP | ENQUEUE_NOCLOCK);
+            ext.dequeue_task(ops, cpu, id, SCX_DEQ_SLEEP | DEQUEUE_NOCLOCK);
             ext.task(id).sum_exec_runtime
         });
         let e = &mut self.sys.es[id];

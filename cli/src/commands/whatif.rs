@@ -25,7 +25,7 @@ use wakelab_study::capture::{
     recorded_side,
 };
 use wakelab_study::compare::{Comparison, Recording, Runner, Simulator, Variant, compare};
-use wakelab_study::experiment::OwnSide;
+use wakelab_study::experiment::AddedSide;
 use wakelab_study::picture::{Pictured, Pictures};
 
 pub const EXAMPLE: &str = "\
@@ -46,7 +46,7 @@ pub struct Args {
     /// Added to what was on in the recording. May be repeated: each is compared with what was recorded. `wakelab docs
     /// scheduler-authors` says how schedulers are named.
     #[arg(long, value_name = "SIDE")]
-    with: Vec<String>,
+    with: Vec<AddedSide>,
     /// The kernel on which --with is tried.
     ///
     /// A name of `kernel list`; that of the recording if left out. What was switched in the recording is not switched
@@ -223,17 +223,17 @@ fn sides(
     let recorded = Variant::on(machine, side.kernel, &side.switches)?;
     let mut sides = vec![recorded];
     let schedulers = args.cache.schedulers();
-    let read = |text: &str| OwnSide::read(&schedulers, text).map_err(|what| anyhow::anyhow!("--with: {what}"));
     let asked = match &args.with[..] {
-        [] if kernel.is_some() || to_machine.is_some() => vec![read("")?],
-        with => with.iter().map(|with| read(with)).collect::<anyhow::Result<_>>()?,
+        [] if kernel.is_some() || to_machine.is_some() => vec![AddedSide::default()],
+        with => with.to_vec(),
     };
     for with in asked {
         let on = kernel.unwrap_or(side.kernel);
         let all = if kernel.is_some() { with.switches.clone() } else { side.switches.then(&with.switches) };
         let runs_on = to_machine.as_deref().unwrap_or(machine);
         let mut variant = Variant::on(runs_on, on, &all).context("--with")?;
-        if let Some(scheduler) = with.scheduler {
+        let (scheduler, label) = with.load(&schedulers).map_err(|what| anyhow::anyhow!("--with: {what}"))?;
+        if let Some(scheduler) = scheduler {
             let (_, missing) = wakelab_sim::check_scheduler(runs_on, on, &*scheduler).context("--with")?;
             say_warnings(&missing);
             variant.scheduler = Some(scheduler);
@@ -242,7 +242,7 @@ fn sides(
         let parts = [
             to_machine.as_ref().map(|machine| machine.name.clone()),
             kernel.map(|kernel| kernel.name.to_owned()),
-            (!with.label.is_empty()).then_some(with.label),
+            (!label.is_empty()).then_some(label),
         ];
         variant.label = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
         sides.push(variant);

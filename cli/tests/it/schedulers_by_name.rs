@@ -89,7 +89,7 @@ fn scores_sweeps_and_surveys_compile_too() {
     fs::write(folder.path().join("panel.toml"), format!("[[part]]\n{part}")).unwrap();
     let side = "side = \"scx:scx_simple.bpf.c\"\n";
     fs::write(folder.path().join("sweep.toml"), format!("[[grid]]\n{side}{part}")).unwrap();
-    let survey = ["--machine", "test-2c", "--kernel", "v7.2", "--workload", "netperf:TCP_RR", "--load", "2"];
+    let survey = ["--machine", "test-2c", "--kernel", "v7.2", "--quick"];
     for args in [
         ["score", "panel.toml", "--with", "scx:scx_simple.bpf.c"].as_slice(),
         &["sweep", "sweep.toml", "--out", "out"],
