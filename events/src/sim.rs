@@ -6,6 +6,7 @@
 
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::str::FromStr;
 use wakelab_sched::balance::{CpuIdleType, Imbalance, Outcome};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::select::{Decision, Rules, View, Wakeup};
@@ -45,6 +46,21 @@ impl fmt::Display for ScxDsq {
             ScxDsq::Local(cpu) => write!(f, "local:{cpu}"),
             ScxDsq::Global(node) => write!(f, "global:{node}"),
             ScxDsq::User(id) => write!(f, "{id:#x}"),
+        }
+    }
+}
+
+impl FromStr for ScxDsq {
+    type Err = ();
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let number = |text: &str| text.parse().map_err(|_| ());
+        match (text.strip_prefix("local:"), text.strip_prefix("global:"), text.strip_prefix("0x")) {
+            (Some(cpu), ..) => number(cpu).map(ScxDsq::Local),
+            (_, Some(node), _) => number(node).map(ScxDsq::Global),
+            (.., Some(id)) => u64::from_str_radix(id, 16).map(ScxDsq::User).map_err(|_| ()),
+            _ => Err(()),
         }
     }
 }

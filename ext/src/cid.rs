@@ -1,5 +1,5 @@
-//! Topological CPU numbers (`kernel/sched/ext/cid.c`, 7.2): CPUs of a core, of an LLC and of a node have numbers side by
-//! side, from 0 on. A scheduler that is a `struct sched_ext_ops_cid` sees these wherever others see a CPU.
+//! Topological CPU numbers (`kernel/sched/ext/cid.c`, 7.2): CPUs of a core, of an LLC and of a node have numbers side
+//! by side, from 0 on. A scheduler that is a `struct sched_ext_ops_cid` sees these wherever others see a CPU.
 
 use crate::idle::{IdleError, IdleTopology};
 use wakelab_sched::cpumask::Cpu;
@@ -33,8 +33,8 @@ pub struct Cids {
 }
 
 impl Cids {
-    /// `scx_cid_init()`: nodes, their LLCs, those's cores, each in the order of their first CPUs. An LLC of two nodes is
-    /// two here.
+    /// `scx_cid_init()`: nodes, their LLCs, those's cores, each in the order of their first CPUs. An LLC of two nodes
+    /// is two here.
     pub fn new(topology: &IdleTopology) -> Self {
         let nr_cpus = topology.nr_cpus();
         let mut cids = Cids {

@@ -37,6 +37,10 @@ pub struct Entity {
     pub cpu: Cpu,
     /// The number of its affinity mask.
     pub mask: u32,
+    /// `p->sched_task_group`, by its number.
+    pub group: u32,
+    /// `cgrp_moving_from`.
+    pub cgrp_moving_from: Option<u32>,
     /// PF_EXITING.
     pub exiting: bool,
     /// It has been initialized, and not left.
@@ -86,6 +90,8 @@ impl Default for Entity {
         Entity {
             cpu: 0,
             mask: 0,
+            group: 0,
+            cgrp_moving_from: None,
             exiting: false,
             ready: false,
             enabled: false,
@@ -139,6 +145,10 @@ pub struct ScxRq {
     pub cpuperf_target: u32,
     /// `arch_scale_freq_capacity()`, 1 to 1024.
     pub freq_capacity: u32,
+    /// `cpu_active()`.
+    pub active: bool,
+    /// `SCX_RQ_ONLINE`: what the scheduler was told.
+    pub online: bool,
     /// `local_dsq`.
     pub local_dsq: DispatchQ,
     /// `nr_running`.
@@ -186,6 +196,8 @@ impl Default for ScxRq {
         ScxRq {
             cpuperf_target: SCX_CPUPERF_ONE,
             freq_capacity: SCX_CPUPERF_ONE,
+            active: true,
+            online: true,
             local_dsq: DispatchQ::default(),
             nr_running: 0,
             curr: Curr::Idle,

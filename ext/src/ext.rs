@@ -4,9 +4,10 @@
 //! sees a task in SCX_OPSS_DISPATCHING, or one whose run queue's lock a CPU waits for (`holding_cpu`). What is deferred
 //! until locks can be given up is done when the caller says so ([`Ext::run_deferred`]), wherever it was asked for.
 //!
-//! There is no bypass mode, so that a scheduler that ends stays where it was. CPUs do not come and go, migration is not
-//! disabled, and times are in ns where the kernel has jiffies (`runnable_at`).
+//! There is no bypass mode, so that a scheduler that ends stays where it was. Migration is not disabled, and times are
+//! in ns where the kernel has jiffies (`runnable_at`).
 
+use crate::cgroup::TaskGroups;
 use crate::cid::Cids;
 use crate::dispatch_q::{DispatchQ, Key, Mixed};
 use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
@@ -67,6 +68,8 @@ pub enum Request {
     },
     /// A CPU may have nobody to wait for any more ([`Ext::kick_waits`]).
     KickSynced(Cpu),
+    /// The task may use all CPUs from now on: none of its own is left (`select_fallback_rq()`).
+    AllCpus(TaskId),
     /// `cpufreq_update_util()` of a CPU: its performance target was set.
     CpuPerf(Cpu),
     /// A timer of the scheduler is to expire.
@@ -177,22 +180,20 @@ const KF_ENQUEUE: u32 = 1 << 2;
 const KF_SELECT_CPU: u32 = 1 << 3;
 const KF_REST: u32 = 1 << 4;
 
-/// Flags of the core's own (`kernel/sched/sched.h`), which schedulers see without a name.
-const DEQUEUE_SAVE: u64 = 2;
-const DEQUEUE_MOVE: u64 = 4;
-const DEQUEUE_NOCLOCK: u64 = 8;
-
 const EINVAL: i64 = -22;
 
 /// sched_ext of all CPUs, under one scheduler.
 #[derive(Clone, Debug)]
 pub struct Ext {
-    rules: ExtRules,
+    pub(crate) rules: ExtRules,
     declared: Declared,
     costs: ExtCosts,
     masks: Vec<CpuMask>,
     /// The numbers of CPUs by the machine's topology.
     pub cids: Cids,
+    /// `cpu_online_mask`.
+    pub(crate) online: CpuMask,
+    pub(crate) online_seq: u64,
     /// Idle CPUs.
     pub idle: Idle,
     /// By CPU.
@@ -214,10 +215,15 @@ pub struct Ext {
     pub this_cpu: Cpu,
     /// `current`; `None` for the idle task, and for what is not a task.
     pub current: Option<TaskId>,
+    /// The scheduler is being enabled, which was over when the run began: clocks stand.
+    pub loads: bool,
     /// `preempt_count()`, as far as it says that this is an interrupt: `HARDIRQ_OFFSET`, `SOFTIRQ_OFFSET` or 0.
     pub preempt_count: u32,
     /// `scx_locked_rq()`.
     pub locked_rq: Option<Cpu>,
+    /// The CPU whose run queue's clock is valid (`SCX_RQ_CLK_VALID`), and that clock (`rq->scx.clock`), ns: it was
+    /// brought up to date (`update_rq_clock()`), and the lock was not given up since.
+    pub clock_valid: Option<(Cpu, u64)>,
     /// The operation that runs.
     running: Option<Call>,
     /// CPUs that wait for others that they kicked with `SCX_KICK_WAIT`.
@@ -226,6 +232,8 @@ pub struct Ext {
     deferred: Vec<Cpu>,
     /// By task: `p->comm`.
     comms: Vec<String>,
+    /// Control groups.
+    pub(crate) groups: TaskGroups,
     /// How many times tasks have joined the lists of runnable ones.
     runnable_seq: u64,
     direct: Option<Direct>,
@@ -293,6 +301,8 @@ impl Ext {
             costs,
             masks,
             cids,
+            online: CpuMask::full(nr_cpus as u32),
+            online_seq: 0,
             idle,
             rqs: vec![ScxRq::default(); nr_cpus],
             tasks: Vec::new(),
@@ -304,12 +314,15 @@ impl Ext {
             now: 0,
             this_cpu: 0,
             current: None,
+            loads: false,
             preempt_count: 0,
             locked_rq: None,
+            clock_valid: None,
             running: None,
             kick_waiting: Vec::new(),
             deferred: Vec::new(),
             comms: Vec::new(),
+            groups: TaskGroups::default(),
             runnable_seq: 0,
             direct: None,
             dsp: DspCtx::default(),
@@ -342,7 +355,7 @@ impl Ext {
         &self.tasks[p.0 as usize]
     }
 
-    fn task_mut(&mut self, p: TaskId) -> &mut Entity {
+    pub(crate) fn task_mut(&mut self, p: TaskId) -> &mut Entity {
         &mut self.tasks[p.0 as usize]
     }
 
@@ -371,7 +384,14 @@ impl Ext {
     /// The time of now within what happens: as many ns after its beginning as were spent.
     #[inline]
     pub fn clock(&self) -> u64 {
-        self.now + self.spent
+        self.now + if self.loads { 0 } else { self.spent }
+    }
+
+    /// `scx_bpf_now()`, ns since the run began: the clock of this CPU's run queue where that is valid, so that all of
+    /// an operation sees one time, and the time of now elsewhere.
+    pub fn scx_bpf_now(&self) -> u64 {
+        let valid = self.clock_valid.filter(|&(cpu, _)| cpu == self.this_cpu);
+        valid.map_or_else(|| self.clock(), |(_, clock)| clock)
     }
 
     /// `scx_error()`: the scheduler ends. The first error counts.
@@ -387,7 +407,7 @@ impl Ext {
     }
 
     /// Calls an operation, if the scheduler has it and has not ended.
-    fn call<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, call: Call) -> i64 {
+    pub(crate) fn call<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, call: Call) -> i64 {
         if !self.declared.ops.has(call.op()) || self.exit.is_some() {
             return 0;
         }
@@ -400,14 +420,19 @@ impl Ext {
 
     /// An operation that returns 0 or an error: what it returned, of which `ops_sanitize_err()` has seen that it is
     /// one.
-    fn call_err<O: Ops + ?Sized>(&mut self, ops: &mut O, call: Call) -> i64 {
+    pub(crate) fn call_err<O: Ops + ?Sized>(&mut self, ops: &mut O, call: Call) -> i64 {
+        let result = self.call(ops, None, call);
+        self.sanitize_err(call.op(), result)
+    }
+
+    /// `ops_sanitize_err()`: what an operation has returned, if that is 0 or an error.
+    pub(crate) fn sanitize_err(&mut self, op: Op, result: i64) -> i64 {
         const MAX_ERRNO: i64 = 4095;
         const EPROTO: i64 = 71;
-        let result = self.call(ops, None, call);
         if (-MAX_ERRNO..=0).contains(&result) {
             return result;
         }
-        self.error(format!("ops.{}() returned an invalid errno {result}", call.op().name()));
+        self.error(format!("ops.{}() returned an invalid errno {result}", op.name()));
         -EPROTO
     }
 
@@ -428,7 +453,19 @@ impl Ext {
     /// `current->scx.kf_mask`, and `scx_kf_allow_flags[]`: 0 where nothing is locked.
     fn kf_mask(&self) -> u32 {
         match self.running {
-            None | Some(Call::Init | Call::CgroupInit | Call::InitTask { .. }) => 0,
+            None | Some(Call::Init | Call::InitTask { .. } | Call::CpuOnline { .. } | Call::CpuOffline { .. }) => 0,
+            // Of all that concerns groups, only the move of a task has its run queue locked.
+            Some(Call::CgroupMove { .. }) if !self.rules.old_messages => KF_REST,
+            Some(
+                Call::CgroupInit { .. }
+                | Call::CgroupExit { .. }
+                | Call::CgroupPrepMove { .. }
+                | Call::CgroupMove { .. }
+                | Call::CgroupCancelMove { .. }
+                | Call::CgroupSetWeight { .. }
+                | Call::CgroupSetBandwidth { .. }
+                | Call::CgroupSetIdle { .. },
+            ) => 0,
             Some(Call::SelectCpu { .. }) => KF_ENQUEUE | KF_SELECT_CPU,
             Some(Call::Enqueue { .. }) if self.rules.select_cpu_from_enqueue => KF_ENQUEUE | KF_SELECT_CPU,
             Some(Call::Enqueue { .. }) => KF_ENQUEUE,
@@ -493,14 +530,13 @@ impl Ext {
         self.spent += start + hold - clock;
     }
 
-    /// `ops.init()`, and `ops.cgroup_init()` of the root.
+    /// `ops.init()`, and `ops.cgroup_init()` of the control groups that are there.
     pub fn init<O: Ops + ?Sized>(&mut self, ops: &mut O) {
-        for call in [Call::Init, Call::CgroupInit] {
-            let failed = self.call_err(ops, call);
-            if failed != 0 {
-                self.error(format!("ops.{}() failed ({failed})", call.op().name()));
-            }
+        let failed = self.call_err(ops, Call::Init);
+        if failed != 0 {
+            self.error(format!("ops.init() failed ({failed})"));
         }
+        self.scx_cgroup_init(ops);
     }
 
     /// The loader is done: the scheduler is enabled, and so are the tasks that existed.
@@ -513,6 +549,48 @@ impl Ext {
     /// Whether `ops.init()` is running.
     pub fn in_init(&self) -> bool {
         self.running == Some(Call::Init)
+    }
+
+    /// A while has passed since the scheduler was enabled: each CPU that is idle has run something, and has told the
+    /// scheduler when it became idle again. Enabling alone tells it nothing of CPUs that are idle already
+    /// (`__scx_update_idle()` is called with `do_notify` where a CPU changes between a task and idle).
+    pub fn idle_cpus_have_run<O: Ops + ?Sized>(&mut self, ops: &mut O) {
+        let this_cpu = self.this_cpu;
+        for cpu in 0..self.rqs.len() as Cpu {
+            if self.rqs[cpu as usize].curr == Curr::Idle {
+                self.this_cpu = cpu;
+                self.call(ops, Some(cpu), Call::UpdateIdle { cpu, idle: true });
+            }
+        }
+        self.this_cpu = this_cpu;
+    }
+
+    /// A task whose program is not simulated wakes on a CPU that is idle, and runs there at once. Returns whether it
+    /// does: not if the CPU is not idle, or the task is not asleep.
+    pub fn runs_unseen<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) -> bool {
+        if self.rqs[cpu as usize].curr != Curr::Idle || !self.task(p).ready || self.task(p).queued {
+            return false;
+        }
+        self.scx_update_idle(ops, cpu, false, true);
+        let task = self.task_mut(p);
+        (task.cpu, task.queued) = (cpu, true);
+        self.rqs[cpu as usize].nr_running += 1;
+        self.call(ops, Some(cpu), Call::Runnable { p, enq_flags: SCX_ENQ_WAKEUP });
+        ops.set_slice(p, SCX_SLICE_DFL);
+        self.rqs[cpu as usize].curr = Curr::Ext(p);
+        self.call(ops, Some(cpu), Call::Running { p });
+        true
+    }
+
+    /// It sleeps again, and its CPU looks for something to run.
+    pub fn sleeps_unseen<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) {
+        self.call(ops, Some(cpu), Call::Stopping { p, runnable: false });
+        self.call(ops, Some(cpu), Call::Quiescent { p, deq_flags: SCX_DEQ_SLEEP });
+        self.task_mut(p).queued = false;
+        self.rqs[cpu as usize].nr_running -= 1;
+        self.rqs[cpu as usize].curr = Curr::Idle;
+        self.scx_update_idle(ops, cpu, true, true);
+        self.resched_curr(cpu);
     }
 
     /// Asks for a timer on this CPU ([`Request::Timer`]).
@@ -547,7 +625,8 @@ impl Ext {
         }
         let runnable_at = self.now;
         self.waits[at].clear();
-        self.tasks[at] = Entity { cpu, mask, runnable_at, weight: weight_to_cgroup(weight), ..Entity::default() };
+        let (group, weight) = (self.groups.of_joining(p), weight_to_cgroup(weight));
+        self.tasks[at] = Entity { cpu, mask, group, runnable_at, weight, ..Entity::default() };
         ops.set_slice(p, SCX_SLICE_DFL);
         ops.set_dsq_vtime(p, 0);
         let failed = self.call_err(ops, Call::InitTask { p, fork });
@@ -585,8 +664,9 @@ impl Ext {
     }
 
     /// `sched_change_begin()` and `sched_change_end()`, up to 6.12 in each caller: a task of this CPU is taken off its
-    /// run queue for a change, and put back. One that runs goes on at once.
-    fn sched_change<O: Ops + ?Sized>(
+    /// run queue for a change, and put back. One that runs goes on at once; `clock_task` is then the CPU's
+    /// `rq_clock_task()`, ns.
+    pub(crate) fn sched_change<O: Ops + ?Sized>(
         &mut self,
         ops: &mut O,
         cpu: Cpu,
@@ -597,7 +677,9 @@ impl Ext {
     ) {
         let flags = flags | DEQUEUE_NOCLOCK;
         let (queued, running) = (self.task(p).queued, self.rqs[cpu as usize].curr == Curr::Ext(p));
-        self.update_curr(ops, cpu, clock_task);
+        if running {
+            self.update_curr(ops, cpu, clock_task);
+        }
         if queued {
             self.dequeue_task(ops, cpu, p, flags);
         }
@@ -641,6 +723,17 @@ impl Ext {
         self.task_mut(p).cpu = to;
         self.note(p, What::Moved { from, to });
         self.enqueue(ops, to, p, u64::from(self.rules.enq_migrated), None, true);
+    }
+
+    /// `__migrate_task()` of a task that waits, with its `wakeup_preempt()`.
+    pub(crate) fn migrate_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, to: Cpu) {
+        self.push_request(Request::Moved { task: p, from: self.task(p).cpu, to });
+        self.spent += self.costs.remote;
+        self.move_queued_task(ops, p, to);
+        self.rqs[to as usize].next_ext = true;
+        if self.rqs[to as usize].curr == Curr::Idle {
+            self.resched_curr(to);
+        }
     }
 
     /// The last of a task (`sched_ext_dead()`, `scx_disable_and_exit_task()`).
@@ -887,6 +980,18 @@ impl Ext {
         self.do_enqueue_task(ops, cpu, p, enq_flags, sticky);
     }
 
+    /// The tasks that wait on a CPU (`rq->scx.runnable_list`), in the order in which they joined it.
+    pub(crate) fn runnable_list(&self, cpu: Cpu) -> Vec<TaskId> {
+        let waits = (0..).zip(&self.tasks).filter(|(_, task)| task.cpu == cpu);
+        let mut list: Vec<(u64, TaskId)> = waits.filter_map(|(at, task)| Some((task.runnable?, TaskId(at)))).collect();
+        list.sort_unstable_by_key(|&(seq, _)| seq);
+        list.into_iter().map(|(_, p)| p).collect()
+    }
+
+    pub(crate) fn push_request(&mut self, request: Request) {
+        self.requests.push(request);
+    }
+
     /// `do_enqueue_task()`.
     fn do_enqueue_task<O: Ops + ?Sized>(
         &mut self,
@@ -900,6 +1005,10 @@ impl Ext {
             return self.dispatch_enqueue(ops, Some(cpu), Dsq::Local(cpu), p, enq_flags);
         }
         self.task_mut(p).immed = false;
+        if !self.scx_rq_online(cpu) {
+            // The scheduler was told that the CPU is offline.
+            return self.enqueue_builtin(ops, cpu, p, Dsq::Local(cpu), enq_flags);
+        }
         if self.task(p).ddsp_dsq_id != SCX_DSQ_INVALID {
             self.placed_by = Some(Op::SelectCpu);
             return self.direct_dispatch(ops, cpu, p, enq_flags);
@@ -1186,7 +1295,7 @@ impl Ext {
             let named = self.named(p);
             self.error(format!("SCX_DSQ_LOCAL[_ON] target CPU {cpu} not allowed for {named}"));
         }
-        allowed
+        allowed && self.scx_rq_online(cpu)
     }
 
     /// `move_remote_task_to_local_dsq()`. The task is on no queue any more.
@@ -1204,6 +1313,10 @@ impl Ext {
         self.note(p, What::Moved { from, to });
         self.stats.remote += 1;
         self.spent += self.costs.remote;
+        if to == self.this_cpu {
+            // activate_task() brings the clock up to date.
+            self.clock_valid = Some((to, self.clock()));
+        }
         let enq_flags = if self.rules.enq_flags_truncated { enq_flags & 0xffff_ffff } else { enq_flags };
         self.enqueue(ops, to, p, enq_flags, Some(to), true);
     }
@@ -1312,7 +1425,7 @@ impl Ext {
         if !self.rqs[cpu as usize].local_dsq.is_empty() || self.consume_global_dsq(ops, cpu) {
             return Verdict::Local;
         }
-        if self.declared.ops.has(Op::Dispatch) && self.exit.is_none() {
+        if self.declared.ops.has(Op::Dispatch) && self.rqs[cpu as usize].online && self.exit.is_none() {
             let outer = std::mem::take(&mut self.dsp);
             let mut found = None;
             for left in (0..SCX_DSP_MAX_LOOPS).rev() {
@@ -1374,6 +1487,8 @@ impl Ext {
             Curr::Ext(prev) => Some(prev),
             Curr::Idle | Curr::Above => None,
         };
+        // dispatch_pick() (7.2) and balance_scx() (6.12) unpin the lock: rq_unpin_lock() makes the clock invalid.
+        self.clock_valid = None;
         self.rqs[cpu as usize].in_balance = true;
         let verdict = self.balance_one(ops, cpu, prev);
         let rq = &mut self.rqs[cpu as usize];
@@ -1537,6 +1652,7 @@ impl Ext {
     /// `run_deferred()`: what CPUs can do when they may give up their locks; and the kicks of this one. The kernel runs
     /// it at the end of the wake-up or of the pick, or by an irq_work.
     pub fn run_deferred<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+        self.clock_valid = None;
         while !self.deferred.is_empty() && self.exit.is_none() {
             let rq = self.deferred.remove(0);
             self.process_ddsp_deferred_locals(ops, rq);
@@ -1550,7 +1666,8 @@ impl Ext {
 
     /// `kick_cpus_irq_workfn()`.
     fn kick_cpus<O: Ops + ?Sized>(&mut self, ops: &mut O, this_cpu: Cpu) {
-        let kicks = std::mem::take(&mut self.rqs[this_cpu as usize].kicks);
+        let mut kicks = std::mem::take(&mut self.rqs[this_cpu as usize].kicks);
+        kicks.retain(|&(other, _)| other == this_cpu || self.online.test(other));
         let waits = std::mem::take(&mut self.rqs[this_cpu as usize].cpus_to_wait);
         let mut should_wait = false;
         for &(cpu, kick) in kicks.iter().filter(|(_, kick)| *kick != Kick::IfIdle) {
@@ -1561,12 +1678,13 @@ impl Ext {
                 self.resched_curr(cpu);
             }
         }
-        if !should_wait {
-        } else if self.rules.kick_wait_after_pass {
-            self.rqs[this_cpu as usize].kick_sync_pending = true;
-            self.resched_curr(this_cpu);
-        } else {
-            self.rqs[this_cpu as usize].kick_sync_waits = true;
+        match (should_wait, self.rules.kick_wait_after_pass) {
+            (false, _) => {}
+            (true, true) => {
+                self.rqs[this_cpu as usize].kick_sync_pending = true;
+                self.resched_curr(this_cpu);
+            }
+            (true, false) => self.rqs[this_cpu as usize].kick_sync_waits = true,
         }
     }
 
@@ -1604,8 +1722,8 @@ impl Ext {
         self.requests.extend(waiting.map(Request::KickSynced));
     }
 
-    /// `kick_sync_wait_bal_cb()`, up to 6.12 the end of `kick_cpus_irq_workfn()`: whether the CPU, which has come to the
-    /// place where it waits for those that it kicked with `SCX_KICK_WAIT`, has to wait (on). A later
+    /// `kick_sync_wait_bal_cb()`, up to 6.12 the end of `kick_cpus_irq_workfn()`: whether the CPU, which has come to
+    /// the place where it waits for those that it kicked with `SCX_KICK_WAIT`, has to wait (on). A later
     /// [`Request::KickSynced`] says when to ask again.
     pub fn kick_waits(&mut self, cpu: Cpu) -> bool {
         if !self.rqs[cpu as usize].kick_sync_waits {

@@ -43,6 +43,13 @@ pub const SCX_TASK_REENQ_IMMED: u32 = 2 << 12;
 /// `SCX_TASK_REENQ_PREEMPTED`.
 pub const SCX_TASK_REENQ_PREEMPTED: u32 = 3 << 12;
 
+/// `DEQUEUE_SAVE`, `ENQUEUE_RESTORE`: the task comes back at once, changed. This and the next two are the core's own
+/// (`kernel/sched/sched.h`), which schedulers see without a name.
+pub const DEQUEUE_SAVE: u64 = 2;
+/// `DEQUEUE_MOVE`, `ENQUEUE_MOVE`.
+pub const DEQUEUE_MOVE: u64 = 4;
+/// `DEQUEUE_NOCLOCK`, `ENQUEUE_NOCLOCK`.
+pub const DEQUEUE_NOCLOCK: u64 = 8;
 /// `SCX_DEQ_SLEEP`.
 pub const SCX_DEQ_SLEEP: u64 = 1;
 /// `SCX_DEQ_SCHED_CHANGE`, 7.1.
@@ -87,6 +94,11 @@ pub const SCX_CPU_PREEMPT_DL: u32 = 1;
 pub const SCX_CPU_PREEMPT_STOP: u32 = 2;
 /// `SCX_CPU_PREEMPT_UNKNOWN`: another class does.
 pub const SCX_CPU_PREEMPT_UNKNOWN: u32 = 3;
+
+/// `SCX_ECODE_RSN_HOTPLUG`: the scheduler ends as a CPU comes or goes.
+pub const SCX_ECODE_RSN_HOTPLUG: i64 = 1 << 32;
+/// `SCX_ECODE_ACT_RESTART`: its loader is to load it again.
+pub const SCX_ECODE_ACT_RESTART: i64 = 1 << 48;
 
 /// `SCX_WAKE_FORK`.
 pub const SCX_WAKE_FORK: u64 = 4;

@@ -12,6 +12,10 @@ use wakelab_sched::domain::{SchedDomains, SdFlags};
 #[derive(Clone, Debug)]
 pub struct IdleTopology {
     nr_cpus: u32,
+    /// `cpu_online_mask`.
+    online: CpuMask,
+    /// The masks below as they are while all CPUs are online.
+    possible: Spans,
     smt_active: bool,
     /// By CPU: `cpu_smt_mask()`.
     smt: Vec<Arc<CpuMask>>,
@@ -25,6 +29,14 @@ pub struct IdleTopology {
     others: Vec<Vec<u32>>,
     /// By CPU: `sd_llc_id`.
     llc_id: Vec<Cpu>,
+}
+
+/// Spans of CPUs, by CPU.
+#[derive(Clone, Debug)]
+struct Spans {
+    smt: Vec<Arc<CpuMask>>,
+    llc: Vec<Option<Arc<CpuMask>>>,
+    numa: Vec<Option<Arc<CpuMask>>>,
 }
 
 impl IdleTopology {
@@ -42,12 +54,20 @@ impl IdleTopology {
             others.sort_by_key(|&other| (distance(node, other), other));
             others
         };
-        IdleTopology {
-            nr_cpus,
-            smt_active: domains.smt_active,
+        let possible = Spans {
             smt: domains.smt_mask.clone(),
             llc: (0..nr_cpus as usize).map(llc).collect(),
             numa: (0..nr_cpus as usize).map(numa).collect(),
+        };
+        let Spans { smt, llc, numa } = possible.clone();
+        IdleTopology {
+            nr_cpus,
+            online: CpuMask::full(nr_cpus),
+            possible,
+            smt_active: domains.smt_active,
+            smt,
+            llc,
+            numa,
             node: domains.node.clone(),
             others: (0..nr_nodes).map(others).collect(),
             llc_id: domains.sd_llc_id.clone(),
@@ -87,7 +107,23 @@ impl IdleTopology {
     /// `llc_numa_mismatch()`.
     fn llc_numa_mismatch(&self) -> bool {
         let weight = |mask: &Option<Arc<CpuMask>>| mask.as_ref().map_or(0, |mask| mask.weight());
-        self.llc.iter().zip(&self.numa).any(|(llc, numa)| weight(llc) != weight(numa))
+        self.online.iter().any(|cpu| weight(&self.llc[cpu as usize]) != weight(&self.numa[cpu as usize]))
+    }
+
+    /// These CPUs are online from now on: the masks of siblings and the domains are without the others, which have
+    /// none.
+    fn set_online(&mut self, online: &CpuMask) {
+        self.online.clone_from(online);
+        let within =
+            |mask: &Arc<CpuMask>| if mask.is_subset(online) { mask.clone() } else { Arc::new(mask.and(online)) };
+        let spans = |of: &[Option<Arc<CpuMask>>]| of.iter().map(|mask| mask.as_ref().map(within)).collect();
+        self.smt = self.possible.smt.iter().map(within).collect();
+        (self.llc, self.numa) = (spans(&self.possible.llc), spans(&self.possible.numa));
+        for cpu in (0..self.nr_cpus).filter(|&cpu| !online.test(cpu)) {
+            self.smt[cpu as usize] = Arc::new(CpuMask::new(self.nr_cpus));
+            (self.llc[cpu as usize], self.numa[cpu as usize]) = (None, None);
+        }
+        self.smt_active = self.smt.iter().any(|siblings| siblings.weight() > 1);
     }
 }
 
@@ -158,12 +194,9 @@ impl Idle {
                 .map(|node| all(CpuMask::from_cpus(nr_cpus, (0..nr_cpus).filter(|&cpu| topology.node_of(cpu) == node))))
                 .collect(),
         };
-        // scx_idle_update_selcpu_topology() asks the first CPU.
-        let fewer = |mask: &Option<Arc<CpuMask>>| mask.as_ref().is_some_and(|mask| mask.weight() < nr_cpus);
-        let with_topology = form == ExtSelectCpu::Topology;
-        Idle {
-            by_llc: with_topology && fewer(&topology.llc[0]),
-            by_numa: with_topology && !per_node && fewer(&topology.numa[0]) && topology.llc_numa_mismatch(),
+        let mut idle = Idle {
+            by_llc: false,
+            by_numa: false,
             distribute: vec![0; nr_cpus as usize],
             enabled: !updates || flags & SCX_OPS_KEEP_BUILTIN_IDLE != 0,
             topology,
@@ -171,7 +204,33 @@ impl Idle {
             per_node,
             masks,
             words: 0,
+        };
+        idle.update_selcpu_topology();
+        idle
+    }
+
+    /// `scx_idle_update_selcpu_topology()`, which asks the first CPU that is online, the CPU 0.
+    pub fn update_selcpu_topology(&mut self) {
+        let (topology, nr_online) = (&self.topology, self.topology.online.weight());
+        let fewer = |mask: &Option<Arc<CpuMask>>| mask.as_ref().is_some_and(|mask| mask.weight() < nr_online);
+        let with_topology = self.form == ExtSelectCpu::Topology;
+        self.by_llc = with_topology && fewer(&topology.llc[0]);
+        self.by_numa = with_topology && !self.per_node && fewer(&topology.numa[0]) && topology.llc_numa_mismatch();
+    }
+
+    /// These CPUs are online from now on. Whether a CPU counts as idle does not change: one that went offline as it was
+    /// idle does, until somebody claims it.
+    pub fn set_online(&mut self, online: &CpuMask) {
+        self.topology.set_online(online);
+    }
+
+    /// A CPU is offline when the scheduler is enabled (`reset_idle_masks()`).
+    pub fn begins_offline(&mut self, cpu: Cpu) {
+        for masks in &mut self.masks {
+            masks.cpu.clear(cpu);
+            masks.smt.clear(cpu);
         }
+        self.update_selcpu_topology();
     }
 
     /// What the choice knows of the machine.
@@ -244,8 +303,9 @@ impl Idle {
         let node = self.node_if_enabled(cpu);
         let masks = &mut self.masks[node];
         if self.topology.smt_active {
-            // Its core is not idle as a whole, whether this CPU is or not.
+            // Its core is not idle as a whole, whether this CPU is or not. One that is offline is not its own sibling.
             masks.smt.andnot_with(&self.topology.smt[cpu as usize]);
+            masks.smt.clear(cpu);
         }
         let was = masks.cpu.test(cpu);
         masks.cpu.clear(cpu);

@@ -8,6 +8,8 @@
 //!        │ dispatch_q   local, global, user     │
 //!        │ idle         idle masks, their choice│
 //!        │ entity       what a task has         │
+//!        │ cgroup       control groups          │
+//!        │ hotplug      CPUs that come and go   │
 //!        │ stall        how a wait came to be   │
 //!        └──────┬───────────────────────▲───────┘
 //!          Call │                       │ kernel functions
@@ -19,11 +21,13 @@
 //! says when something happens, and applies what is asked of it ([`Request`](ext::Request)). Operations run at one
 //! moment; the time that they take is counted ([`Ext::take_spent`](ext::Ext::take_spent)).
 
+pub mod cgroup;
 pub mod cid;
 pub mod dispatch_q;
 pub mod entity;
 pub mod ext;
 pub mod flags;
+pub mod hotplug;
 pub mod idle;
 pub mod listened;
 pub mod ops;

@@ -11,9 +11,9 @@ pub trait CallListener {
         let _ = (ext, call);
     }
 
-    /// It has returned.
-    fn called(&mut self, ext: &Ext) {
-        let _ = ext;
+    /// It has returned, and left the scheduler so.
+    fn called(&mut self, ext: &Ext, ops: &mut dyn Ops) {
+        let _ = (ext, ops);
     }
 
     /// The run is over, and this is how the scheduler is left.
@@ -84,10 +84,14 @@ impl<L: CallListener> Ops for Listened<L> {
         self.ops.variable(name)
     }
 
+    fn take_records(&mut self, ring: &str) -> Vec<Vec<u8>> {
+        self.ops.take_records(ring)
+    }
+
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
         self.listener.calls(ext, call);
         let result = self.ops.call(ext, call);
-        self.listener.called(ext);
+        self.listener.called(ext, &mut *self.ops);
         result
     }
 }

@@ -1,5 +1,6 @@
 //! `struct sched_ext_ops`: what the core calls, and how a scheduler ends.
 
+use crate::cgroup::Bandwidth;
 use crate::ext::Ext;
 use crate::stall::seconds;
 use std::fmt;
@@ -26,17 +27,26 @@ pub enum Op {
     UpdateIdle,
     CpuAcquire,
     CpuRelease,
+    CpuOnline,
+    CpuOffline,
     InitTask,
     ExitTask,
     Enable,
     Disable,
     CgroupInit,
+    CgroupExit,
+    CgroupPrepMove,
+    CgroupMove,
+    CgroupCancelMove,
+    CgroupSetWeight,
+    CgroupSetBandwidth,
+    CgroupSetIdle,
     Init,
 }
 
 impl Op {
     /// All operations that the core calls.
-    pub const ALL: [Op; 21] = [
+    pub const ALL: [Op; 30] = [
         Op::SelectCpu,
         Op::Enqueue,
         Op::Dequeue,
@@ -52,11 +62,20 @@ impl Op {
         Op::UpdateIdle,
         Op::CpuAcquire,
         Op::CpuRelease,
+        Op::CpuOnline,
+        Op::CpuOffline,
         Op::InitTask,
         Op::ExitTask,
         Op::Enable,
         Op::Disable,
         Op::CgroupInit,
+        Op::CgroupExit,
+        Op::CgroupPrepMove,
+        Op::CgroupMove,
+        Op::CgroupCancelMove,
+        Op::CgroupSetWeight,
+        Op::CgroupSetBandwidth,
+        Op::CgroupSetIdle,
         Op::Init,
     ];
 
@@ -78,11 +97,20 @@ impl Op {
             Op::UpdateIdle => "update_idle",
             Op::CpuAcquire => "cpu_acquire",
             Op::CpuRelease => "cpu_release",
+            Op::CpuOnline => "cpu_online",
+            Op::CpuOffline => "cpu_offline",
             Op::InitTask => "init_task",
             Op::ExitTask => "exit_task",
             Op::Enable => "enable",
             Op::Disable => "disable",
             Op::CgroupInit => "cgroup_init",
+            Op::CgroupExit => "cgroup_exit",
+            Op::CgroupPrepMove => "cgroup_prep_move",
+            Op::CgroupMove => "cgroup_move",
+            Op::CgroupCancelMove => "cgroup_cancel_move",
+            Op::CgroupSetWeight => "cgroup_set_weight",
+            Op::CgroupSetBandwidth => "cgroup_set_bandwidth",
+            Op::CgroupSetIdle => "cgroup_set_idle",
             Op::Init => "init",
         }
     }
@@ -90,7 +118,7 @@ impl Op {
 
 /// The operations that a scheduler has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpSet(u32);
+pub struct OpSet(u64);
 
 impl OpSet {
     /// Whether the scheduler has the operation (`SCX_HAS_OP()`).
@@ -106,7 +134,7 @@ impl FromIterator<Op> for OpSet {
     }
 }
 
-/// A call of an operation, with its arguments.
+/// A call of an operation, with its arguments. Control groups are told by their numbers ([`Ext::group`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Call {
@@ -125,11 +153,20 @@ pub enum Call {
     UpdateIdle { cpu: Cpu, idle: bool },
     CpuAcquire { cpu: Cpu },
     CpuRelease { cpu: Cpu, reason: u32 },
+    CpuOnline { cpu: Cpu },
+    CpuOffline { cpu: Cpu },
     InitTask { p: TaskId, fork: bool },
     ExitTask { p: TaskId },
     Enable { p: TaskId },
     Disable { p: TaskId },
-    CgroupInit,
+    CgroupInit { cgroup: u32 },
+    CgroupExit { cgroup: u32 },
+    CgroupPrepMove { p: TaskId, from: u32, to: u32 },
+    CgroupMove { p: TaskId, from: u32, to: u32 },
+    CgroupCancelMove { p: TaskId, from: u32, to: u32 },
+    CgroupSetWeight { cgroup: u32, weight: u32 },
+    CgroupSetBandwidth { cgroup: u32, bandwidth: Bandwidth },
+    CgroupSetIdle { cgroup: u32, idle: bool },
     Init,
 }
 
@@ -152,11 +189,20 @@ impl Call {
             Call::UpdateIdle { .. } => Op::UpdateIdle,
             Call::CpuAcquire { .. } => Op::CpuAcquire,
             Call::CpuRelease { .. } => Op::CpuRelease,
+            Call::CpuOnline { .. } => Op::CpuOnline,
+            Call::CpuOffline { .. } => Op::CpuOffline,
             Call::InitTask { .. } => Op::InitTask,
             Call::ExitTask { .. } => Op::ExitTask,
             Call::Enable { .. } => Op::Enable,
             Call::Disable { .. } => Op::Disable,
-            Call::CgroupInit => Op::CgroupInit,
+            Call::CgroupInit { .. } => Op::CgroupInit,
+            Call::CgroupExit { .. } => Op::CgroupExit,
+            Call::CgroupPrepMove { .. } => Op::CgroupPrepMove,
+            Call::CgroupMove { .. } => Op::CgroupMove,
+            Call::CgroupCancelMove { .. } => Op::CgroupCancelMove,
+            Call::CgroupSetWeight { .. } => Op::CgroupSetWeight,
+            Call::CgroupSetBandwidth { .. } => Op::CgroupSetBandwidth,
+            Call::CgroupSetIdle { .. } => Op::CgroupSetIdle,
             Call::Init => Op::Init,
         }
     }
@@ -206,6 +252,8 @@ pub struct TaskInfo {
     pub parent: Option<TaskId>,
     /// PF_KTHREAD.
     pub kthread: bool,
+    /// PF_WQ_WORKER: a kernel thread that does the work of a workqueue.
+    pub kworker: bool,
     /// `p->static_prio`, 100 to 139.
     pub static_prio: u32,
     /// SCHED_IDLE.
@@ -253,6 +301,13 @@ pub trait Ops: TaskFields {
         None
     }
 
+    /// What the scheduler's programs have put into a ring buffer since it was last asked, in order, as its user-space
+    /// part would read it; nothing if there is none of that name.
+    fn take_records(&mut self, ring: &str) -> Vec<Vec<u8>> {
+        let _ = ring;
+        Vec::new()
+    }
+
     /// Runs an operation that the scheduler has. Kernel functions that it calls are methods of [`Ext`]. Returns what
     /// the operation returns; 0 if that is nothing, or if the scheduler has ended ([`Ext::exit`]).
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64;
@@ -263,6 +318,8 @@ pub trait Ops: TaskFields {
 pub enum ExitKind {
     /// `SCX_EXIT_UNREG_BPF`: the scheduler asked for it (`scx_bpf_exit()`).
     UnregBpf,
+    /// `SCX_EXIT_UNREG_KERN`: the core asked for it, as a CPU came or went.
+    UnregKern,
     /// `SCX_EXIT_ERROR`: the core found an error of the scheduler.
     Error,
     /// `SCX_EXIT_ERROR_BPF`: the scheduler reported one (`scx_bpf_error()`).
@@ -278,6 +335,7 @@ impl ExitKind {
     pub fn reason(self) -> &'static str {
         match self {
             ExitKind::UnregBpf => "unregistered from BPF",
+            ExitKind::UnregKern => "unregistered from the main kernel",
             ExitKind::Error => "runtime error",
             ExitKind::ErrorBpf => "scx_bpf_error",
             ExitKind::Stall => "runnable task stall",
@@ -293,7 +351,7 @@ pub struct Exit {
     pub kind: ExitKind,
     /// What it or the core says.
     pub message: String,
-    /// `scx_bpf_exit()`'s code; 0 for others.
+    /// `scx_bpf_exit()`'s code, or that of `SCX_EXIT_UNREG_KERN`; 0 for others.
     pub code: i64,
     /// When, ns.
     pub at: u64,
@@ -354,6 +412,12 @@ pub trait Scheduler: fmt::Debug + Send + Sync {
     /// # Errors
     /// Fails with what it needs and does not find.
     fn load(&self, host: &Host<'_>) -> Result<(crate::ext::Declared, Box<dyn Ops>), String>;
+
+    /// What of it does not run here although it is loaded, a sentence each; nothing if it cannot be loaded.
+    fn warnings(&self, host: &Host<'_>) -> Vec<String> {
+        let _ = host;
+        Vec::new()
+    }
 
     /// What tells it from all others, for results that are kept: the hash of its object, and what was set in it.
     fn identity(&self) -> &str;

@@ -47,6 +47,10 @@ pub enum Counter {
     /// The mean power of a package with its cores and clusters until the next value, mW. The package is given by its
     /// number.
     Power(u32),
+    /// The tasks on a dispatch queue that a scheduler of sched_ext made, which is given by its ID.
+    Dsq(u64),
+    /// The tasks on the global dispatch queue of a node.
+    GlobalDsq(u32),
 }
 
 impl Counter {
@@ -56,6 +60,8 @@ impl Counter {
             Counter::NrIdleScan(llc) => (format!("LLC of cpu {llc}: nr_idle_scan"), "CPUs"),
             Counter::HasIdleCores(llc) => (format!("LLC of cpu {llc}: has_idle_cores"), ""),
             Counter::Power(package) => (format!("power of package {package}"), "mW"),
+            Counter::Dsq(id) => (format!("DSQ {id:#x}"), "tasks"),
+            Counter::GlobalDsq(node) => (format!("global DSQ of node {node}"), "tasks"),
         }
     }
 }

@@ -207,8 +207,8 @@ impl Compilation {
 }
 
 /// Does something with each of a list, as many at once as there are processors, and returns the results in order, or
-/// the first error in order. Not by rayon: the caller holds a lock, and a thread of its pool that waits may be given a job
-/// that wants it.
+/// the first error in order. Not by rayon: the caller holds a lock, and a thread of its pool that waits may be given a
+/// job that wants it.
 fn at_once<T: Sync, R: Send>(list: &[T], run: impl Fn(&T) -> Result<R, String> + Sync) -> Result<Vec<R>, String> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(list.len());

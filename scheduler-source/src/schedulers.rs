@@ -83,8 +83,8 @@ impl Schedulers {
         let Some(builder) = &self.0 else {
             return match name {
                 SchedulerName::Path(path) if path.ends_with(".o") => read_object(path),
-                _ => Err("crates and sources are compiled by `wakelab compare` and `wakelab run` alone; expected a \
-                          compiled object (.o), as `~/.cache/wakelab/schedulers/objects` has them afterwards"
+                _ => Err("crates and sources are not compiled here; expected a compiled object (.o), as `wakelab \
+                          compare` leaves them in ~/.cache/wakelab/schedulers/objects"
                     .to_owned()),
             };
         };

@@ -242,6 +242,14 @@ impl Running<'_> {
         written.is_ok().then_some(at)
     }
 
+    /// Brings the groups and online CPUs that programs see up to date, before one runs.
+    #[inline]
+    fn sync(&mut self, ext: &Ext) {
+        let memory = self.machine.memory_mut();
+        self.state.objects.cgroups.sync(memory, ext);
+        self.state.objects.sync_online(memory, ext);
+    }
+
     /// Runs a program, and turns a fault into the scheduler's end. Its instructions take their time.
     fn run(&mut self, ext: &mut Ext, run: impl FnOnce(&mut Machine, &mut InKernel<'_>) -> Result<u64, Fault>) -> u64 {
         let result = run(self.machine, &mut InKernel { ext, state: self.state });
@@ -260,10 +268,11 @@ impl Running<'_> {
 impl Ops for Running<'_> {
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
         let Some(program) = self.state.programs[call.op() as usize] else { return 0 };
-        let root = self.state.objects.root_cgroup;
+        self.sync(ext);
         let memory = self.machine.memory_mut();
         let objects = &mut self.state.objects;
         let mut task = |p: TaskId| objects.sync_task(memory, ext, p);
+        let mut fourth = 0;
         let args: [u64; 3] = match call {
             Call::SelectCpu { p, prev_cpu, wake_flags } => [task(p), u64::from(ext.cpu_arg(prev_cpu)), wake_flags],
             Call::Enqueue { p, enq_flags } => [task(p), enq_flags, 0],
@@ -284,7 +293,7 @@ impl Ops for Running<'_> {
             }
             Call::SetCpumask { p } => {
                 let addr = task(p);
-                [addr, objects.mask(memory, ext, p), 0]
+                [addr, objects.cpus_ptr(p), 0]
             }
             Call::UpdateIdle { cpu, idle } => [u64::from(ext.cpu_arg(cpu)), u64::from(idle), 0],
             Call::CpuAcquire { cpu } => [u64::from(cpu), 0, 0],
@@ -295,20 +304,41 @@ impl Ops for Running<'_> {
             }
             Call::InitTask { p, fork } => {
                 let addr = task(p);
-                let values = [("fork", u64::from(fork)), ("cgroup", root)];
+                let cgroup = objects.cgroups.addr(ext.tg_cgrp(ext.task(p).group));
+                let values = [("fork", u64::from(fork)), ("cgroup", cgroup)];
                 [addr, objects.args(memory, "scx_init_task_args", &values), 0]
             }
             Call::ExitTask { p } => {
                 let addr = task(p);
                 [addr, objects.args(memory, "scx_exit_task_args", &[("cancelled", 0)]), 0]
             }
-            Call::CgroupInit => {
-                let values =
-                    [("weight", 100), ("bw_period_us", 100_000), ("bw_quota_us", u64::MAX), ("bw_burst_us", 0)];
-                [root, objects.args(memory, "scx_cgroup_init_args", &values), 0]
+            Call::CpuOnline { cpu } | Call::CpuOffline { cpu } => [u64::from(cpu), 0, 0],
+            Call::CgroupInit { cgroup } => {
+                let group = ext.group(cgroup);
+                let values = [
+                    ("weight", u64::from(group.weight)),
+                    ("bw_period_us", group.bandwidth.period_us),
+                    ("bw_quota_us", group.bandwidth.quota_us),
+                    ("bw_burst_us", group.bandwidth.burst_us),
+                ];
+                [objects.cgroups.addr(cgroup), objects.args(memory, "scx_cgroup_init_args", &values), 0]
             }
+            Call::CgroupExit { cgroup } => [objects.cgroups.addr(cgroup), 0, 0],
+            Call::CgroupPrepMove { p, from, to }
+            | Call::CgroupMove { p, from, to }
+            | Call::CgroupCancelMove { p, from, to } => {
+                let addr = task(p);
+                [addr, objects.cgroups.addr(from), objects.cgroups.addr(to)]
+            }
+            Call::CgroupSetWeight { cgroup, weight } => [objects.cgroups.addr(cgroup), u64::from(weight), 0],
+            Call::CgroupSetBandwidth { cgroup, bandwidth } => {
+                fourth = bandwidth.burst_us;
+                [objects.cgroups.addr(cgroup), bandwidth.period_us, bandwidth.quota_us]
+            }
+            Call::CgroupSetIdle { cgroup, idle } => [objects.cgroups.addr(cgroup), u64::from(idle), 0],
             Call::Init => [0; 3],
         };
+        let args = [args[0], args[1], args[2], fourth];
         let result = self.run(ext, |machine, kernel| machine.call_ops(kernel, program, &args));
         if let Call::InitTask { p, fork: true } = call
             && self.state.objects.disallowed(self.machine.memory(), p)
@@ -360,6 +390,7 @@ impl BpfOps {
     fn run_program(&mut self, ext: &mut Ext, name: &str, context: &mut [u8]) {
         let Some(program) = self.machine.function(name) else { return };
         self.state.in_syscall = true;
+        self.running().sync(ext);
         let returned = self.running().run(ext, |machine, kernel| machine.call_syscall(kernel, program, context));
         self.state.in_syscall = false;
         if returned as i32 != 0 {
@@ -423,9 +454,17 @@ impl Ops for BpfOps {
         }
     }
 
+    fn take_records(&mut self, ring: &str) -> Vec<Vec<u8>> {
+        let number =
+            self.machine.map(ring).filter(|&map| self.machine.image().maps[map as usize].kind == MapKind::Ringbuf);
+        number.map(|map| self.machine.ringbuf_take(map)).unwrap_or_default()
+    }
+
     fn timer(&mut self, ext: &mut Ext, number: u32) {
         let Some(timer) = self.state.timers.remove(&number) else { return };
-        self.running().run(ext, |machine, kernel| machine.call_timer(kernel, timer));
+        let mut running = self.running();
+        running.sync(ext);
+        running.run(ext, |machine, kernel| machine.call_timer(kernel, timer));
     }
 
     /// Variables `nr_*` that its programs write, and maps `stats`, as schedulers call what their user space prints.

@@ -1,9 +1,11 @@
-//! What programs see of the kernel: tasks, run queues, cpumasks, the root control group, in the machine's memory.
+//! What programs see of the kernel: tasks, run queues, cpumasks, in the machine's memory.
 
+use crate::cgroups::Cgroups;
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_bpf::btf::Btf;
 use wakelab_bpf::image::Image;
 use wakelab_bpf::memory::Memory;
+use wakelab_ext::cgroup::ROOT;
 use wakelab_ext::entity::Curr;
 use wakelab_ext::ext::{Ext, ExtStats};
 use wakelab_ext::ops::{TaskInfo, pid, task_of_pid};
@@ -15,6 +17,10 @@ use wakelab_sched::runqueue::TaskId;
 const PF_EXITING: u32 = 4;
 /// PF_KTHREAD.
 const PF_KTHREAD: u32 = 0x0020_0000;
+/// PF_WQ_WORKER.
+const PF_WQ_WORKER: u32 = 0x20;
+/// PF_NO_SETAFFINITY, which the workers of a CPU have, too (`create_worker()` binds them by `kthread_bind_mask()`).
+const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
 /// PF_IDLE.
 const PF_IDLE: u32 = 2;
 /// `SCX_TASK_QUEUED` of `p->scx.flags`.
@@ -25,8 +31,6 @@ const SCX_TASK_ENABLED: u32 = 3 << 8;
 const SCX_TASK_READY: u32 = 2 << 8;
 /// What clocks show when a run begins, ns: programs take 0 for a time that was never set.
 pub const UPTIME_NS: u64 = 1 << 32;
-/// The cgroup id of the root (`cgrp->kn->id`).
-pub const ROOT_CGROUP_ID: u64 = 1;
 
 /// The fields that have values, by type. Of `task_struct` those that a program may write are `scx.slice` and
 /// `scx.dsq_vtime`, as in the kernel (`bpf_scx_btf_struct_access()`).
@@ -74,14 +78,29 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ),
     // No task has one.
     ("mempolicy", &["home_node", "mode", "nodes"]),
-    ("rq", &["clock", "clock_pelt", "clock_task", "cpu", "curr", "lost_idle_time", "nr_running", "scx.nr_running"]),
-    ("cgroup", &["ancestors", "kn", "level", "self"]),
-    // The root has no parent.
+    (
+        "rq",
+        &[
+            "clock",
+            "clock_pelt",
+            "clock_task",
+            "cpu",
+            "curr",
+            // No CPU that goes offline waits for its tasks to leave.
+            "hotplug_wait.task",
+            "idle",
+            "lost_idle_time",
+            "nr_running",
+            "scx.cpuperf_target",
+            "scx.nr_running",
+        ],
+    ),
+    ("cgroup", &["ancestors", "kn", "level", "self", "subsys"]),
     ("cgroup_subsys_state", &["cgroup", "parent"]),
     // Programs come to none: `cpufreq_cpu_data` has no place in memory.
     ("cpufreq_policy", &["cpuinfo.max_freq", "max"]),
     ("css_set", &["dfl_cgrp"]),
-    ("task_group", &["css.cgroup"]),
+    ("task_group", &["css.cgroup", "idle"]),
     ("kernfs_node", &["id", "name"]),
     ("cpumask", &["bits"]),
     // Nobody attaches a scheduler for a control group of its own.
@@ -135,34 +154,34 @@ const OWN_TYPES: [&str; 4] = ["scx_cmask", "atomic_t", "bpf_perf_event_value", "
 
 /// Where a field is, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Field {
-    offset: u32,
-    size: u32,
+pub(crate) struct Field {
+    pub offset: u32,
+    pub size: u32,
 }
 
 /// The fields of one struct, by their place in [`FIELDS`], and its size, bytes.
 #[derive(Clone, Debug, Default)]
-struct Layout {
+pub(crate) struct Layout {
     fields: BTreeMap<&'static str, Field>,
-    size: u32,
+    pub size: u32,
 }
 
 impl Layout {
     /// Where the kernel has the fields. Those that it does not have are left out.
-    fn new(btf: &Btf, name: &str) -> Self {
+    pub fn new(btf: &Btf, name: &str) -> Self {
         let Some(id) = btf.find_composite(name) else { return Layout::default() };
         let known = FIELDS.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, fields)| fields);
         let fields = known.iter().filter_map(|&path| Some((path, field(btf, name, path)?))).collect();
         Layout { fields, size: btf.size(id).unwrap_or(0) as u32 }
     }
 
-    fn get(&self, path: &str) -> Option<Field> {
+    pub fn get(&self, path: &str) -> Option<Field> {
         self.fields.get(path).copied()
     }
 }
 
 /// Where the field of a dotted path is in a struct.
-fn field(btf: &Btf, name: &str, path: &str) -> Option<Field> {
+pub(crate) fn field(btf: &Btf, name: &str, path: &str) -> Option<Field> {
     let (offset, kind) = btf.field(name, path)?;
     Some(Field { offset, size: btf.size(kind)? as u32 })
 }
@@ -193,6 +212,8 @@ struct Task {
     flags: u32,
     /// The number of the mask that `cpus_ptr` points to; `u32::MAX` before it is set.
     mask: u32,
+    /// The number of the group that `cgroups` and `sched_task_group` lead to.
+    group: u32,
     /// `p->tgid`.
     tgid: u64,
     /// `p->real_parent`, if that is a task.
@@ -222,21 +243,20 @@ pub struct KernelObjects {
     idle: Vec<u64>,
     /// By CPU: its `struct rq`.
     rqs: Vec<u64>,
-    /// By number of an affinity: its cpumask.
-    masks: Vec<u64>,
     /// Per-CPU variables, of the CPUs one after the other.
     sd_llc_id: u64,
     preempt_count: u64,
-    /// `cpu_online_mask`, which is `cpu_possible_mask`.
+    /// `cpu_possible_mask`.
+    pub possible: u64,
+    /// `cpu_online_mask`, and the number of the change after which it was written.
     pub online: u64,
+    online_seq: u64,
     /// Copies of the idle masks, by node: of CPUs and of cores.
     pub idle_masks: Vec<[u64; 2]>,
     /// An empty mask (`cpu_none_mask`).
     pub none: u64,
-    /// The root control group.
-    pub root_cgroup: u64,
-    css_set: u64,
-    task_group: u64,
+    /// Control groups.
+    pub cgroups: Cgroups,
     /// An address for `p->mm` of each process.
     mms: BTreeMap<u32, u64>,
     /// Arguments of `ops.init_task()`, `ops.exit_task()` and others, and their layouts.
@@ -267,6 +287,7 @@ impl KernelObjects {
             memory.set_read_only(addr, true);
             addr
         };
+        let possible = mask(memory, "cpu_possible_mask");
         let online = mask(memory, "cpu_online_mask");
         let none = mask(memory, "cpu_none_mask");
         let idle_masks = (0..nr_nodes.max(1))
@@ -281,15 +302,15 @@ impl KernelObjects {
             children: BTreeSet::new(),
             idle: Vec::new(),
             rqs: Vec::new(),
-            masks: Vec::new(),
             sd_llc_id: memory.region("sd_llc_id", 4 * nr_cpus),
             preempt_count: memory.region("__preempt_count", 4 * nr_cpus),
+            possible,
             online,
+            // Before the first change some CPUs may be offline.
+            online_seq: u64::MAX,
             idle_masks,
             none,
-            root_cgroup: 0,
-            css_set: 0,
-            task_group: 0,
+            cgroups: Cgroups::new(btf, memory),
             mms: BTreeMap::new(),
             args: BTreeMap::new(),
             event_stats: ExtStats::default()
@@ -301,8 +322,9 @@ impl KernelObjects {
             task,
             rq,
         };
-        objects.write_mask(memory, online, &CpuMask::full(nr_cpus));
-        objects.add_cgroup(btf, memory);
+        for mask in [possible, online] {
+            objects.write_mask(memory, mask, &CpuMask::full(nr_cpus), mask_len);
+        }
         for cpu in 0..nr_cpus {
             objects.add_cpu(memory, cpu);
         }
@@ -314,39 +336,24 @@ impl KernelObjects {
         Ok(objects)
     }
 
-    fn add_cgroup(&mut self, btf: &Btf, memory: &mut Memory) {
-        let [cgroup, kn, css_set, task_group] =
-            ["cgroup", "kernfs_node", "css_set", "task_group"].map(|name| (name, Layout::new(btf, name)));
-        let [cgroup_at, kn_at, css_set_at, task_group_at] = [&cgroup, &kn, &css_set, &task_group]
-            .map(|(name, layout)| memory.region(&format!("{name} of the root"), layout.size.max(64)));
-        let name_at = memory.region("name of the root cgroup", 8);
-        put(memory, cgroup_at, cgroup.1.get("kn"), kn_at);
-        put(memory, cgroup_at, cgroup.1.get("level"), 0);
-        // The first of its ancestors is itself, and so is the css's cgroup.
-        if let Some(ancestors) = cgroup.1.get("ancestors") {
-            put(memory, cgroup_at, Some(Field { size: 8, ..ancestors }), cgroup_at);
-        }
-        let css = field(btf, "cgroup_subsys_state", "cgroup");
-        if let (Some(own), Some(css)) = (cgroup.1.get("self"), css) {
-            put(memory, cgroup_at, Some(Field { offset: own.offset + css.offset, ..css }), cgroup_at);
-        }
-        put(memory, kn_at, kn.1.get("id"), ROOT_CGROUP_ID);
-        put(memory, kn_at, kn.1.get("name"), name_at);
-        put(memory, css_set_at, css_set.1.get("dfl_cgrp"), cgroup_at);
-        put(memory, task_group_at, task_group.1.get("css.cgroup"), cgroup_at);
-        (self.root_cgroup, self.css_set, self.task_group) = (cgroup_at, css_set_at, task_group_at);
-    }
-
     fn add_cpu(&mut self, memory: &mut Memory, cpu: Cpu) {
         let idle = memory.region(&format!("idle task of CPU {cpu}"), self.task.size);
         put(memory, idle, self.task.get("flags"), u64::from(PF_IDLE | PF_KTHREAD));
         put(memory, idle, self.task.get("prio"), 120);
         put(memory, idle, self.task.get("static_prio"), 120);
-        put(memory, idle, self.task.get("cpus_ptr"), self.online);
-        put(memory, idle, self.task.get("cgroups"), self.css_set);
+        if let Some(cpus_mask) = self.task.get("cpus_mask") {
+            let at = idle + u64::from(cpus_mask.offset);
+            let mut own = CpuMask::new(cpu + 1);
+            own.set(cpu);
+            self.write_mask(memory, at, &own, cpus_mask.size);
+            put(memory, idle, self.task.get("cpus_ptr"), at);
+        }
+        put(memory, idle, self.task.get("nr_cpus_allowed"), 1);
+        put(memory, idle, self.task.get("cgroups"), self.cgroups.css_set(ROOT));
         let rq = memory.region(&format!("rq of CPU {cpu}"), self.rq.size.max(64));
         put(memory, rq, self.rq.get("cpu"), u64::from(cpu));
         put(memory, rq, self.rq.get("curr"), idle);
+        put(memory, rq, self.rq.get("idle"), idle);
         self.idle.push(idle);
         self.rqs.push(rq);
     }
@@ -359,12 +366,13 @@ impl KernelObjects {
         }
         let addr = memory.region(&format!("task_struct of {}", info.comm), self.task.size);
         self.by_region.insert((addr >> 32) as u32, info.task);
-        let flags = if info.kthread { PF_KTHREAD } else { 0 };
+        let flags =
+            if info.kthread { PF_KTHREAD } else { 0 } | if info.kworker { PF_WQ_WORKER | PF_NO_SETAFFINITY } else { 0 };
         let pid = pid(info.task);
         let tgid = if info.process < 1 << 31 { u64::from(info.process) + (1 << 20) } else { pid };
         let parent = info.parent.filter(|&parent| self.lives(parent));
         self.children.extend(parent.map(|parent| (parent, info.task)));
-        self.tasks[at] = Task { addr, flags, mask: u32::MAX, tgid, parent, dead: false, held: 0 };
+        self.tasks[at] = Task { addr, flags, mask: u32::MAX, group: ROOT, tgid, parent, dead: false, held: 0 };
         let parent = parent.and_then(|parent| self.addr(parent)).unwrap_or(self.idle[0]);
         let prio = u64::from(info.static_prio);
         let mm = match info.kthread {
@@ -384,8 +392,8 @@ impl KernelObjects {
             ("group_leader", addr),
             ("nr_cpus_allowed", u64::from(info.cpus_ptr.weight().min(nr_cpus))),
             ("numa_preferred_nid", u64::MAX),
-            ("cgroups", self.css_set),
-            ("sched_task_group", self.task_group),
+            ("cgroups", self.cgroups.css_set(ROOT)),
+            ("sched_task_group", self.cgroups.task_group(ROOT)),
             ("flags", u64::from(flags)),
             ("scx.sticky_cpu", u64::MAX),
             ("scx.tid", u64::from(info.task.0) + 1),
@@ -512,6 +520,7 @@ impl KernelObjects {
         put(memory, addr, self.rq.get("curr"), self.curr(ext, cpu));
         put(memory, addr, self.rq.get("nr_running"), u64::from(rq.nr_running));
         put(memory, addr, self.rq.get("scx.nr_running"), u64::from(rq.nr_running));
+        put(memory, addr, self.rq.get("scx.cpuperf_target"), u64::from(rq.cpuperf_target));
         put(memory, addr, self.rq.get("clock"), UPTIME_NS + ext.clock());
         put(memory, addr, self.rq.get("clock_task"), UPTIME_NS + rq.clocks.task);
         // rq_clock_pelt() is clock_pelt less lost_idle_time, which stays 0.
@@ -575,38 +584,43 @@ impl KernelObjects {
             }
         }
         if of.mask != entity.mask {
-            let mask = self.mask(memory, ext, task);
-            put(memory, addr, self.task.get("cpus_ptr"), mask);
-            let weight = u64::from(ext.cpus_ptr(task).weight());
-            put(memory, addr, self.task.get("nr_cpus_allowed"), weight);
+            let allowed = ext.cpus_ptr(task);
+            // Migration is never disabled, so that cpus_ptr is the task's own mask: schedulers ask whether it is.
             if let Some(cpus_mask) = self.task.get("cpus_mask") {
-                let len = u64::from(cpus_mask.size.min(self.mask_len));
-                let _ = memory.copy(addr + u64::from(cpus_mask.offset), mask, len);
+                let at = addr + u64::from(cpus_mask.offset);
+                self.write_mask(memory, at, allowed, cpus_mask.size);
+                put(memory, addr, self.task.get("cpus_ptr"), at);
             }
+            put(memory, addr, self.task.get("nr_cpus_allowed"), u64::from(allowed.weight()));
             self.tasks[task.0 as usize].mask = entity.mask;
+        }
+        if of.group != entity.group {
+            put(memory, addr, self.task.get("cgroups"), self.cgroups.css_set(entity.group));
+            put(memory, addr, self.task.get("sched_task_group"), self.cgroups.task_group(entity.group));
+            self.tasks[task.0 as usize].group = entity.group;
         }
         addr
     }
 
-    /// The cpumask of a task's affinity.
-    pub fn mask(&mut self, memory: &mut Memory, ext: &Ext, task: TaskId) -> u64 {
-        let number = ext.task(task).mask as usize;
-        while self.masks.len() <= number {
-            self.masks.push(0);
-        }
-        if self.masks[number] == 0 {
-            let addr = memory.region(&format!("cpumask of affinity {number}"), self.mask_len);
-            memory.set_read_only(addr, true);
-            self.write_mask(memory, addr, ext.cpus_ptr(task));
-            self.masks[number] = addr;
-        }
-        self.masks[number]
+    /// `p->cpus_ptr` of a task that is up to date.
+    pub fn cpus_ptr(&self, task: TaskId) -> u64 {
+        let cpus_mask = self.task.get("cpus_mask").map_or(0, |field| field.offset);
+        self.tasks[task.0 as usize].addr + u64::from(cpus_mask)
     }
 
-    /// Writes a mask.
-    pub fn write_mask(&self, memory: &mut Memory, addr: u64, mask: &CpuMask) {
-        for (at, word) in mask.words().iter().enumerate().take(self.mask_len as usize / 8) {
+    /// Writes a mask that has room for so many bytes.
+    fn write_mask(&self, memory: &mut Memory, addr: u64, mask: &CpuMask, len: u32) {
+        for (at, word) in mask.words().iter().enumerate().take(len.min(self.mask_len) as usize / 8) {
             let _ = memory.write_u64(addr + at as u64 * 8, *word);
+        }
+    }
+
+    /// Brings `cpu_online_mask` up to date.
+    #[inline]
+    pub fn sync_online(&mut self, memory: &mut Memory, ext: &Ext) {
+        if self.online_seq != ext.online_seq() {
+            self.online_seq = ext.online_seq();
+            self.write_mask(memory, self.online, ext.online(), self.mask_len);
         }
     }
 
@@ -614,8 +628,8 @@ impl KernelObjects {
     pub fn sync_idle(&self, memory: &mut Memory, ext: &Ext, node: usize) -> [u64; 2] {
         let (cpus, cores) = ext.idle.masks(node);
         let at = self.idle_masks[node];
-        self.write_mask(memory, at[0], cpus);
-        self.write_mask(memory, at[1], cores);
+        self.write_mask(memory, at[0], cpus, self.mask_len);
+        self.write_mask(memory, at[1], cores, self.mask_len);
         at
     }
 
@@ -631,7 +645,7 @@ impl KernelObjects {
 
 /// Writes a field of 1 to 8 bytes, if the kernel has it.
 #[inline]
-fn put(memory: &mut Memory, addr: u64, field: Option<Field>, value: u64) {
+pub(crate) fn put(memory: &mut Memory, addr: u64, field: Option<Field>, value: u64) {
     let Some(field) = field else { return };
     let at = addr + u64::from(field.offset);
     // Regions are as long as the struct, so that writing cannot fail.
@@ -668,6 +682,7 @@ mod tests {
             process: 1,
             parent: parent.map(TaskId),
             kthread: false,
+            kworker: false,
             static_prio: 120,
             idle_policy: false,
             realtime: None,
@@ -727,6 +742,48 @@ mod tests {
         free(&mut machine, &mut objects, 1);
         free(&mut machine, &mut objects, 2);
         assert_eq!(objects.children.len(), 0);
+    }
+
+    /// `init_task_work()`, `set_cpus_allowed_common()`: a task whose migration is not disabled has `p->cpus_ptr ==
+    /// &p->cpus_mask`, by which scx_p2dq tells those that may use all CPUs.
+    #[test]
+    fn cpus_ptr_is_the_tasks_own_mask() {
+        let btf = Btf::parse(ExtTypes::V7_2.btf()).unwrap();
+        let (mut machine, mut objects) = objects();
+        let (mut ext, mut ops) = crate::test_support::ext_of_two_cpus();
+        objects.add_task(machine.memory_mut(), &task(0, None), 2);
+        ext.init_task(&mut ops, TaskId(0), 0, 0, 1024, false);
+        let offset = |path: &str| u64::from(field(&btf, "task_struct", path).unwrap().offset);
+        for (mask, cpus) in [(0, 0b11), (1, 0b10)] {
+            ext.set_cpus_allowed(&mut ops, TaskId(0), mask);
+            let addr = objects.sync_task(machine.memory_mut(), &ext, TaskId(0));
+            let memory = machine.memory();
+            let cpus_ptr = memory.read_u64(addr + offset("cpus_ptr")).unwrap();
+            assert_eq!((cpus_ptr, objects.cpus_ptr(TaskId(0))), (addr + offset("cpus_mask"), cpus_ptr));
+            assert_eq!(memory.read_u64(cpus_ptr).unwrap(), cpus);
+            assert_eq!(memory.read_u32(addr + offset("nr_cpus_allowed")).unwrap(), u64::count_ones(cpus));
+        }
+        let idle = objects.idle_task(1);
+        let cpus_ptr = machine.memory().read_u64(idle + offset("cpus_ptr")).unwrap();
+        assert_eq!((cpus_ptr, machine.memory().read_u64(cpus_ptr).unwrap()), (idle + offset("cpus_mask"), 0b10));
+    }
+
+    #[test]
+    fn kworkers_have_the_kernels_flags() {
+        let (mut machine, mut objects) = objects();
+        let (mut ext, mut ops) = crate::test_support::ext_of_two_cpus();
+        for (number, kthread, kworker, flags) in [
+            (0, false, false, 0),
+            (1, true, false, PF_KTHREAD),
+            (2, true, true, PF_KTHREAD | PF_WQ_WORKER | 0x0400_0000),
+        ] {
+            let info = TaskInfo { kthread, kworker, ..task(number, None) };
+            objects.add_task(machine.memory_mut(), &info, 2);
+            ext.init_task(&mut ops, TaskId(number), 0, 0, 1024, false);
+            let addr = objects.sync_task(machine.memory_mut(), &ext, TaskId(number));
+            let at = addr + u64::from(objects.task.get("flags").unwrap().offset);
+            assert_eq!(machine.memory().read_u32(at).unwrap(), flags);
+        }
     }
 
     #[test]

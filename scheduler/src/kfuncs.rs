@@ -1,7 +1,8 @@
 //! The kernel functions of sched_ext that programs call (`kernel/sched/ext/ext.c` and `idle.c`).
 
 use crate::bpf_ops::{InKernel, Running};
-use crate::kernel_objects::{ROOT_CGROUP_ID, UPTIME_NS};
+use crate::cgroups;
+use crate::kernel_objects::UPTIME_NS;
 use wakelab_bpf::machine::{Fault, Machine};
 use wakelab_ext::cid::CidTopo;
 use wakelab_ext::flags::{
@@ -18,18 +19,19 @@ pub type Kfunc = fn(&mut InKernel<'_>, &mut Machine, [u64; 5]) -> Result<u64, Fa
 
 const EBUSY: i64 = -16;
 const ENOENT: i64 = -2;
-const EINVAL: i64 = -22;
+pub(crate) const EINVAL: i64 = -22;
 
 /// The functions, by name.
 pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("__scx_bpf_dsq_insert_vtime", dsq_insert_vtime_args),
     ("__scx_bpf_select_cpu_and", select_cpu_and_args),
-    ("bpf_cgroup_ancestor", cgroup_ancestor),
-    ("bpf_cgroup_from_id", cgroup_from_id),
-    ("bpf_cgroup_release", nothing),
-    ("bpf_iter_css_destroy", iter_css_destroy),
-    ("bpf_iter_css_new", iter_css_new),
-    ("bpf_iter_css_next", iter_css_next),
+    ("bpf_cgroup_acquire", cgroups::cgroup_acquire),
+    ("bpf_cgroup_ancestor", cgroups::cgroup_ancestor),
+    ("bpf_cgroup_from_id", cgroups::cgroup_from_id),
+    ("bpf_cgroup_release", cgroups::cgroup_release),
+    ("bpf_iter_css_destroy", cgroups::iter_css_destroy),
+    ("bpf_iter_css_new", cgroups::iter_css_new),
+    ("bpf_iter_css_next", cgroups::iter_css_next),
     ("bpf_iter_scx_dsq_destroy", iter_scx_dsq_destroy),
     ("bpf_iter_scx_dsq_new", iter_scx_dsq_new),
     ("bpf_iter_scx_dsq_next", iter_scx_dsq_next),
@@ -82,14 +84,14 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("scx_bpf_get_idle_smtmask", get_idle_smtmask),
     ("scx_bpf_get_idle_smtmask_node", get_idle_smtmask_node),
     ("scx_bpf_get_online_cpumask", online_cpumask),
-    ("scx_bpf_get_possible_cpumask", online_cpumask),
+    ("scx_bpf_get_possible_cpumask", possible_cpumask),
     ("scx_bpf_kick_cid", kick_cid),
     ("scx_bpf_kick_cpu", kick_cpu),
     ("scx_bpf_now", now),
     ("scx_bpf_nr_cids", nr_cpu_ids),
     ("scx_bpf_nr_cpu_ids", nr_cpu_ids),
     ("scx_bpf_nr_node_ids", nr_node_ids),
-    ("scx_bpf_nr_online_cids", nr_cpu_ids),
+    ("scx_bpf_nr_online_cids", nr_online_cids),
     ("scx_bpf_pick_any_cpu", pick_any_cpu),
     ("scx_bpf_pick_any_cpu_node", pick_any_cpu_node),
     ("scx_bpf_pick_idle_cpu", pick_idle_cpu),
@@ -101,7 +103,7 @@ pub const KFUNCS: &[(&str, Kfunc)] = &[
     ("scx_bpf_select_cpu_and", select_cpu_and),
     ("scx_bpf_select_cpu_dfl", select_cpu_dfl),
     ("scx_bpf_sub_dispatch", nothing),
-    ("scx_bpf_task_cgroup", task_cgroup),
+    ("scx_bpf_task_cgroup", cgroups::task_cgroup),
     ("scx_bpf_task_cid", task_cid),
     ("scx_bpf_task_cpu", task_cpu),
     ("scx_bpf_task_running", task_running),
@@ -150,10 +152,10 @@ pub fn find(name: &str) -> Option<Kfunc> {
     KFUNCS.binary_search_by(|(other, _)| (*other).cmp(name)).ok().map(|at| KFUNCS[at].1)
 }
 
-type Returned = Result<u64, Fault>;
+pub(crate) type Returned = Result<u64, Fault>;
 
 /// An s32 as a register returns it.
-fn s32(value: i64) -> Returned {
+pub(crate) fn s32(value: i64) -> Returned {
     Ok(value as u64)
 }
 
@@ -559,45 +561,6 @@ fn task_running(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> R
     Ok(u64::from(kernel.state.objects.curr(kernel.ext, cpu) == args[0]))
 }
 
-fn task_cgroup(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
-    Ok(kernel.state.objects.root_cgroup)
-}
-
-/// `bpf_cgroup_from_id()`, where the root is all there is.
-fn cgroup_from_id(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    Ok(if args[0] == ROOT_CGROUP_ID { kernel.state.objects.root_cgroup } else { 0 })
-}
-
-/// `bpf_cgroup_ancestor()`: the root is its own at level 0.
-fn cgroup_ancestor(_: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    Ok(if args[1] as i32 == 0 { args[0] } else { 0 })
-}
-
-/// `bpf_iter_css_new()` from the root on.
-fn iter_css_new(_: &mut InKernel<'_>, machine: &mut Machine, [iter, start, order, ..]: [u64; 5]) -> Returned {
-    const BPF_CGROUP_ITER_DESCENDANTS_PRE: u64 = 2;
-    const BPF_CGROUP_ITER_CHILDREN: u64 = 5;
-    let (first, result) = match order {
-        // Down and up the root is all; it has no children.
-        BPF_CGROUP_ITER_DESCENDANTS_PRE..BPF_CGROUP_ITER_CHILDREN => (start, 0),
-        BPF_CGROUP_ITER_CHILDREN => (0, 0),
-        _ => (0, EINVAL),
-    };
-    machine.memory_mut().write_u64(iter, first)?;
-    s32(result)
-}
-
-fn iter_css_next(_: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
-    let next = machine.memory().read_u64(args[0])?;
-    machine.memory_mut().write_u64(args[0], 0)?;
-    Ok(next)
-}
-
-fn iter_css_destroy(_: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
-    machine.memory_mut().write_u64(args[0], 0)?;
-    Ok(0)
-}
-
 fn task_from_pid(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
     let objects = &mut kernel.state.objects;
     let Some(task) = objects.task_from_pid(args[0] as u32) else { return Ok(0) };
@@ -634,6 +597,14 @@ fn online_cpumask(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Re
     Ok(kernel.state.objects.online)
 }
 
+fn possible_cpumask(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(kernel.state.objects.possible)
+}
+
+fn nr_online_cids(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
+    Ok(u64::from(kernel.ext.online().weight()))
+}
+
 fn nr_cpu_ids(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
     Ok(u64::from(kernel.state.nr_cpus))
 }
@@ -642,9 +613,8 @@ fn nr_node_ids(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Retur
     Ok(u64::from(kernel.ext.idle.topology().nr_nodes()))
 }
 
-/// `scx_bpf_now()`: the time when the run queue's clock was last brought up to date, which is when the operation began.
 fn now(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> Returned {
-    Ok(UPTIME_NS + kernel.ext.now)
+    Ok(UPTIME_NS + kernel.ext.scx_bpf_now())
 }
 
 /// `scx_bpf_cpuperf_cap()`: `arch_scale_cpu_capacity()`.
@@ -792,6 +762,89 @@ fn exit_bstr(kernel: &mut InKernel<'_>, machine: &mut Machine, [code, fmt, data,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bpf_ops::State;
+    use crate::cgroups::{iter_css_destroy, iter_css_new, iter_css_next};
+    use crate::kernel_objects::KernelObjects;
+    use crate::test_support::{ext_of_two_cpus, two_cpus};
+    use wakelab_bpf::btf::Btf;
+    use wakelab_bpf::machine::Limits;
+    use wakelab_bpf::{LinkOptions, Object};
+    use wakelab_ext::cgroup::ROOT;
+    use wakelab_ext::ops::{Host, Op, ProgramCosts};
+    use wakelab_kernel::{ExtRules, ExtTypes};
+
+    const SIMPLE: &[u8] = include_bytes!("../../bpf/tests/data/scx_simple.bpf.o");
+
+    /// Calls kernel functions on a machine of two CPUs, and gives memory for their arguments.
+    fn with_kernel(test: impl FnOnce(&mut InKernel<'_>, &mut Machine, u64)) {
+        let btf = Btf::parse(ExtTypes::V7_2.btf()).unwrap();
+        let image = Object::parse(SIMPLE).unwrap().link(&btf, &LinkOptions::default()).unwrap();
+        let mut machine = Machine::new(image, &Limits::default(), 2, &|_| true).unwrap();
+        let objects = KernelObjects::new(&btf, machine.memory_mut(), 2, 1).unwrap();
+        let (topology, costs) = (two_cpus(), ProgramCosts { insn_ps: 0, call: 0, map: 0, atomic: 0 });
+        let host = Host { topology: &topology, rules: &ExtRules::V7_2, kernel: "v7.2", hz: 250, seed: 1, costs };
+        let mut state = State::new(&machine, objects, [None; Op::ALL.len()], &host);
+        let (mut ext, _) = ext_of_two_cpus();
+        let place = machine.memory_mut().region("arguments", 64);
+        test(&mut InKernel { ext: &mut ext, state: &mut state }, &mut machine, place);
+    }
+
+    /// The orders of `enum bpf_cgroup_iter_order`, 7.2: down and up from a css without children and a parent there is
+    /// that css alone, and none among its children. `bpf_iter_css_new()` returns EINVAL for BPF_CGROUP_ITER_SELF_ONLY
+    /// (1) and what is no order. After its end `css_next_descendant_pre()` and its kin begin anew, as at NULL.
+    #[test]
+    fn the_css_iterator_has_the_root_once() {
+        with_kernel(|kernel, machine, iter| {
+            let start = kernel.state.objects.cgroups.css(ROOT);
+            for (order, result, expected) in
+                [(0, EINVAL, 0), (1, EINVAL, 0), (2, 0, 1), (3, 0, 1), (4, 0, 1), (5, 0, 0), (6, EINVAL, 0)]
+            {
+                let returned = iter_css_new(kernel, machine, [iter, start, order, 0, 0]).unwrap();
+                assert_eq!(returned as i64, result, "order {order}");
+                let mut found = Vec::new();
+                while let css @ 1.. = iter_css_next(kernel, machine, [iter, 0, 0, 0, 0]).unwrap() {
+                    found.push(css);
+                }
+                assert_eq!(found, vec![start; expected], "order {order}");
+                let anew = iter_css_next(kernel, machine, [iter, 0, 0, 0, 0]).unwrap();
+                assert_eq!(anew, if expected == 0 { 0 } else { start }, "order {order}");
+                iter_css_new(kernel, machine, [iter, start, order, 0, 0]).unwrap();
+                iter_css_destroy(kernel, machine, [iter, 0, 0, 0, 0]).unwrap();
+                assert_eq!(iter_css_next(kernel, machine, [iter, 0, 0, 0, 0]).unwrap(), 0, "it is gone");
+            }
+        });
+    }
+
+    #[test]
+    fn now_is_the_run_queues_clock_where_that_is_valid() {
+        with_kernel(|kernel, machine, _| {
+            kernel.ext.now = 1_000;
+            kernel.ext.spend(50);
+            let now_is =
+                |kernel: &mut InKernel<'_>, machine: &mut Machine| now(kernel, machine, [0; 5]).unwrap() - UPTIME_NS;
+            assert_eq!(now_is(kernel, machine), 1_050);
+            kernel.ext.clock_valid = Some((0, 1_000));
+            assert_eq!(now_is(kernel, machine), 1_000);
+            kernel.ext.this_cpu = 1;
+            assert_eq!(now_is(kernel, machine), 1_050, "that of this CPU alone counts");
+        });
+    }
+
+    #[test]
+    fn preempt_count_is_that_of_this_cpu() {
+        use wakelab_bpf::machine::Kernel;
+        use wakelab_ext::flags::SOFTIRQ_OFFSET;
+        with_kernel(|kernel, machine, _| {
+            (kernel.ext.this_cpu, kernel.ext.preempt_count) = (1, SOFTIRQ_OFFSET);
+            let mut read = |kernel: &mut InKernel<'_>, cpu| {
+                let at = kernel.ksym(machine, "__preempt_count", Some(cpu)).unwrap();
+                machine.memory().read_u32(at).unwrap()
+            };
+            assert_eq!((read(kernel, 0), read(kernel, 1)), (0, SOFTIRQ_OFFSET));
+            kernel.ext.preempt_count = 0;
+            assert_eq!(read(kernel, 1), 0);
+        });
+    }
 
     #[test]
     fn the_functions_are_in_the_order_of_their_names() {

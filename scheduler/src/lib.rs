@@ -5,7 +5,7 @@
 //! BTF of the kernel ─────┼─▶ BpfScheduler ─▶ Ops: each operation is a call of a program
 //! what its loader sets ──┘         │                 │ kernel functions
 //!                             KernelObjects          ▼
-//!                             task_struct, rq ...    kfuncs ─▶ Ext
+//!                             task_struct, cgroup .. kfuncs ─▶ Ext
 //! ```
 //!
 //! A scheduler is not rewritten: what runs is what its author's loader would load. Its programs see a kernel whose
@@ -13,10 +13,13 @@
 //! another field, or calls a kernel function that is not here, is refused by name when it is loaded.
 
 mod bpf_ops;
+mod cgroups;
 mod kernel_objects;
 mod kfuncs;
 mod loader;
 mod loaders;
+#[cfg(test)]
+mod test_support;
 
 pub use kernel_objects::FIELDS;
 pub use kfuncs::KFUNCS;

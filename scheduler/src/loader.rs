@@ -137,7 +137,17 @@ impl BpfScheduler {
         let types_of_object = self.object.btf();
         let size_of = |name: &str| types_of_object.size(types_of_object.find_composite(name)?);
         let kernel_has = |name: &str| linked.btf.function(name).is_some();
-        let finds = Finds { topology: host.topology, kernel_has: &kernel_has, size_of: &size_of };
+        let setting = |name: &str| {
+            let of = self.settings.iter().rev().find(|(variable, _)| variable == name);
+            of.map(|&(_, value)| value)
+        };
+        let finds = Finds {
+            topology: host.topology,
+            hz: host.hz,
+            kernel_has: &kernel_has,
+            size_of: &size_of,
+            setting: &setting,
+        };
         let mut loading = loading(&declared.name, &finds)?;
         let own = self.programs.iter().cloned();
         loading.after_load.extend(own.map(|(name, context)| Step::Program { name: name.into(), context }));
@@ -336,27 +346,10 @@ fn declared(ops: &StructOps, known_flags: u64) -> Result<(Declared, [Option<u32>
     Ok((declared, programs))
 }
 
-/// Operations that a simulated kernel has no reason to call: it has one control group, all CPUs stay, cores are shared
-/// with anybody, and nobody asks for a dump or, when a run is over, for what `ops.exit()` recorded.
-const NEVER_CALLED: [&str; 17] = [
-    "cgroup_cancel_move",
-    "cgroup_exit",
-    "cgroup_move",
-    "cgroup_prep_move",
-    "cgroup_set_bandwidth",
-    "cgroup_set_idle",
-    "cgroup_set_weight",
-    "core_sched_before",
-    "cpu_offline",
-    "cpu_online",
-    "dump",
-    "dump_cpu",
-    "dump_task",
-    "exit",
-    "sub_attach",
-    "sub_detach",
-    "priv",
-];
+/// Operations that a simulated kernel has no reason to call: cores are shared with anybody, and nobody asks for a dump
+/// or, when a run is over, for what `ops.exit()` recorded.
+const NEVER_CALLED: [&str; 8] =
+    ["core_sched_before", "dump", "dump_cpu", "dump_task", "exit", "sub_attach", "sub_detach", "priv"];
 
 impl Scheduler for BpfScheduler {
     fn name(&self) -> &str {
@@ -377,6 +370,11 @@ impl Scheduler for BpfScheduler {
         let objects = KernelObjects::new(btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
         let state = State::new(&machine, objects, programs, host);
         Ok((declared, Box::new(BpfOps::new(machine, state, loading))))
+    }
+
+    fn warnings(&self, host: &Host<'_>) -> Vec<String> {
+        let opened = self.opened(host).map(|opened| opened.loading.warnings).unwrap_or_default();
+        opened.into_iter().map(|warning| format!("{}: {warning}", self.name)).collect()
     }
 
     fn identity(&self) -> &str {

@@ -1,13 +1,12 @@
 //! The description of the machine in a recording: the scheduling domains that 7.2 would build. The program decides as
 //! 7.2 does, whatever kernel runs.
 
-use crate::machine::Machine;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::{
-    CpuTopology, DomainOptions, LlcId, SchedDomain, SchedDomains, SchedGroup, Topology, build_sched_domains,
+    DomainOptions, LlcId, SchedDomain, SchedDomains, SchedGroup, Topology, build_sched_domains,
 };
 
 /// The version whose decisions the program makes.
@@ -21,26 +20,9 @@ fn preset() -> Result<&'static Preset> {
 /// Builds the domains.
 ///
 /// # Errors
-/// Fails if CPUs are missing, which a recording cannot describe.
-pub fn build(machine: &Machine) -> Result<SchedDomains> {
-    if machine.cpus.len() != machine.nr_cpus || machine.cpus.iter().enumerate().any(|(at, cpu)| cpu.id != at) {
-        bail!("recordings need all CPUs to be online, and numbered without gaps");
-    }
-    let cpu = |cpu: &crate::machine::Cpu| CpuTopology {
-        core: cpu.levels[0],
-        cluster: None,
-        llc: cpu.levels[1],
-        die: cpu.levels[3],
-        package: cpu.levels[3],
-        node: cpu.levels[2],
-        capacity: cpu.capacity,
-    };
-    let row = |row: &Vec<usize>| row.iter().map(|&distance| distance as u32).collect();
-    let topology = Topology {
-        cpus: machine.cpus.iter().map(cpu).collect(),
-        node_distance: machine.node_distance.iter().map(row).collect(),
-    };
-    build_sched_domains(&topology, &DomainOptions::of(preset()?)).context("the machine's topology")
+/// Fails if the topology contradicts itself.
+pub fn build(topology: &Topology) -> Result<SchedDomains> {
+    build_sched_domains(topology, &DomainOptions::of(preset()?)).context("the machine's topology")
 }
 
 /// The domains in the form of a topo file.

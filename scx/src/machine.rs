@@ -1,10 +1,11 @@
 //! The topology of the machine, which scx_utils reads, in the form that the program takes.
 
+use crate::wire::MAX_CPUS;
 use anyhow::{Result, bail};
 use scx_utils::Topology;
+use wakelab_sched::domain::{CpuTopology, Topology as DomainTopology};
 
 /// As in src/bpf/intf.h.
-pub const MAX_CPUS: usize = 1024;
 const MAX_SMT: usize = 8;
 /// `node_reclaim_distance`: domains of more distant nodes have no SD_WAKE_AFFINE.
 const RECLAIM_DISTANCE: usize = 30;
@@ -103,6 +104,30 @@ impl Machine {
             node_distance: topology.nodes.values().map(|node| node.distance.clone()).collect(),
             cpus,
             llcs,
+        })
+    }
+
+    /// The topology of which domains are built.
+    ///
+    /// # Errors
+    /// Fails if CPUs are missing, which a recording cannot describe.
+    pub fn topology(&self) -> Result<DomainTopology> {
+        if self.cpus.len() != self.nr_cpus || self.cpus.iter().enumerate().any(|(at, cpu)| cpu.id != at) {
+            bail!("recordings need all CPUs to be online, and numbered without gaps");
+        }
+        let cpu = |cpu: &Cpu| CpuTopology {
+            core: cpu.levels[0],
+            cluster: None,
+            llc: cpu.levels[1],
+            die: cpu.levels[3],
+            package: cpu.levels[3],
+            node: cpu.levels[2],
+            capacity: cpu.capacity,
+        };
+        let row = |row: &Vec<usize>| row.iter().map(|&distance| distance as u32).collect();
+        Ok(DomainTopology {
+            cpus: self.cpus.iter().map(cpu).collect(),
+            node_distance: self.node_distance.iter().map(row).collect(),
         })
     }
 

@@ -11,6 +11,7 @@ mod capabilities;
 mod command;
 mod compare;
 mod costs;
+mod decision_rows;
 mod domains;
 mod exit;
 mod features;

@@ -117,7 +117,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_kworkers();
         sim.add_rcu_kthread();
         sim.add_daemons();
-        sim.add_task_groups();
+        sim.add_task_groups(setup.scheduler.is_some());
         sim.add_tasks();
         sim.add_interrupts();
         sim.pm_start();

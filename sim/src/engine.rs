@@ -222,6 +222,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::ExtTimer(number, cpu) => self.ext_timer_expires(number, cpu),
             TimedEvent::ExtWatchdog => self.ext_watchdog(),
             TimedEvent::ExtKickSynced(cpu) => self.ext_kick_synced(cpu),
+            TimedEvent::Change(number) => self.changes(number),
             TimedEvent::Device(source, cpu) => self.device_interrupts(source, cpu),
             TimedEvent::Freq(policy) => self.freq_changes(policy as usize),
             TimedEvent::Undemoted(core) => self.demotion_ends(core as usize),
@@ -243,6 +244,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 pm.cpus.iter_mut().any(|cpu| cpu.timers.remove(&at));
             }
         }
+        let cpu = self.online_or_first(cpu);
         self.interrupt(cpu, Irq::Timer(task));
     }
 

@@ -156,6 +156,8 @@ pub enum TimedEvent {
     ExtWatchdog,
     /// A CPU for which this one waits after a kick of sched_ext has gone through its scheduler.
     ExtKickSynced(Cpu),
+    /// Something that an administrator does: a number of the workload's changes.
+    Change(u32),
     /// A period of RT throttling is over.
     RtPeriod,
     /// The timer of a CPU's fair server.

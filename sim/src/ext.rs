@@ -18,11 +18,12 @@ use crate::task::State;
 use crate::{Setup, SimError};
 use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
+use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
 use wakelab_ext::entity::{Clocks, Curr, Dsq};
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
 use wakelab_ext::flags::{
-    HARDIRQ_OFFSET, SCX_CPU_PREEMPT_RT, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_FORK,
-    SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
+    DEQUEUE_NOCLOCK, HARDIRQ_OFFSET, SCX_CPU_PREEMPT_RT, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP,
+    SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
 };
 use wakelab_ext::idle::IdleTopology;
 use wakelab_ext::ops::{self as scx, Host, Ops, ProgramCosts, RealtimeInfo, Scheduler, TaskInfo};
@@ -32,10 +33,10 @@ use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
-use wakelab_workload::{Call, Op, Realtime, Workload};
+use wakelab_workload::{Call, Changed, CpuMax, Group, Op, Realtime, Workload};
 
-/// ENQUEUE_NOCLOCK, of which schedulers see nothing by name.
-const ENQUEUE_NOCLOCK: u64 = 8;
+/// The shell that forks the workload's tasks (`add_launcher()`).
+const SHELL: TaskId = TaskId(0);
 
 /// How a CPU waits for CPUs that it kicked with `SCX_KICK_WAIT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,15 @@ pub enum KickWait {
 pub struct ExtState {
     /// The core.
     pub ext: Ext,
+    /// CPUs that are on their way offline.
+    pub leaving: Vec<Cpu>,
+    /// Kernel threads that have lost their affinity with their CPU, and that affinity's number.
+    pub unbound: Vec<(TaskId, u32)>,
     ops: Box<dyn Ops>,
+    /// The CPU and the task that forks there, if its own program is not at a fork.
+    forker: Option<(Cpu, TaskId)>,
+    /// By task: the CPU from whose run queue it was moved last, and when that run queue's lock is free, ns.
+    moved: Vec<(Cpu, u64)>,
 }
 
 impl fmt::Debug for ExtState {
@@ -75,7 +84,8 @@ impl ExtState {
         let idle = IdleTopology::new(model.domains, distance);
         let ext =
             Ext::new(rules, declared, ext_costs(&setup.machine.scx_costs), idle, model.masks.clone()).map_err(named)?;
-        Ok(Some(Box::new(ExtState { ext, ops })))
+        let (leaving, unbound, moved) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Some(Box::new(ExtState { ext, leaving, unbound, ops, forker: None, moved })))
     }
 }
 
@@ -100,21 +110,33 @@ pub fn load(
     scheduler: &dyn Scheduler,
     seed: u64,
 ) -> Result<(ExtRules, Declared, Box<dyn Ops>), SimError> {
-    let Some(rules) = kernel.core.ext else {
+    let rules = rules(kernel, scheduler)?;
+    let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
+    let (declared, ops) = scheduler.load(&host(machine, kernel, &rules, seed)).map_err(named)?;
+    Ok((rules, declared, ops))
+}
+
+/// What of a scheduler that can be loaded does not run here.
+pub fn warnings(machine: &Machine, kernel: &Preset, scheduler: &dyn Scheduler) -> Result<Vec<String>, SimError> {
+    Ok(scheduler.warnings(&host(machine, kernel, &rules(kernel, scheduler)?, 0)))
+}
+
+fn rules(kernel: &Preset, scheduler: &dyn Scheduler) -> Result<ExtRules, SimError> {
+    kernel.core.ext.ok_or_else(|| {
         let with: Vec<&str> = Preset::all().iter().filter(|of| of.core.ext.is_some()).map(|of| of.name).collect();
-        return Err(SimError::Kernel(format!(
+        SimError::Kernel(format!(
             "{} has no sched_ext that is modelled, under which {} could be loaded; expected one of {}",
             kernel.name,
             scheduler.name(),
             with.join(", ")
-        )));
-    };
+        ))
+    })
+}
+
+fn host<'a>(machine: &'a Machine, kernel: &'a Preset, rules: &'a ExtRules, seed: u64) -> Host<'a> {
     let hz = u64::from(kernel.hz.value);
     let costs = program_costs(&machine.scx_costs);
-    let host = Host { topology: &machine.topology, rules: &rules, kernel: kernel.name, hz, seed, costs };
-    let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
-    let (declared, ops) = scheduler.load(&host).map_err(named)?;
-    Ok((rules, declared, ops))
+    Host { topology: &machine.topology, rules, kernel: kernel.name, hz, seed, costs }
 }
 
 /// A step of a task, as an event.
@@ -139,6 +161,28 @@ fn scx_event(task: TaskId, step: Step) -> Event {
     Event::Scx { task: task.0, cpu: step.on, step: kind, op: op.map(scx::Op::name), dsq, queued, to_cpu }
 }
 
+/// `cpu.max` of a group, as the core knows it.
+pub fn bandwidth(max: Option<CpuMax>) -> Bandwidth {
+    max.map_or_else(Bandwidth::default, |CpuMax { quota, period, burst }| Bandwidth {
+        period_us: period / 1000,
+        quota_us: quota / 1000,
+        burst_us: burst / 1000,
+    })
+}
+
+/// A group of a workload, as the core knows it.
+pub fn scx_task_group(group: &Group) -> TaskGroup {
+    let name = group.name.rsplit('/').next().unwrap_or_default();
+    TaskGroup {
+        name: name.to_owned(),
+        parent: group.parent,
+        autogroup: group.autogroup,
+        weight: group.weight,
+        idle: group.idle,
+        bandwidth: bandwidth(group.max),
+    }
+}
+
 /// What of a run is not modelled beside a scheduler of sched_ext.
 fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> {
     let sets = |op: &Op| matches!(op, Op::Call(Call::Realtime(_)));
@@ -148,8 +192,17 @@ fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> 
     if workload.tasks.iter().any(|task| matches!(task.realtime, Some(Realtime::Deadline(_)))) {
         return Some("a deadline task");
     }
-    if !workload.groups.is_empty() {
-        return Some("a control group");
+    let realtime = |&task: &u32| workload.tasks[task as usize].realtime.is_some();
+    for change in &workload.changes {
+        match &change.what {
+            Changed::Offline { .. } if model.above_fair => {
+                return Some("a CPU that goes offline beside realtime tasks");
+            }
+            Changed::Move { tasks, .. } if tasks.iter().any(realtime) => {
+                return Some("a realtime task that moves to another control group");
+            }
+            _ => {}
+        }
     }
     if model.uclamp.is_some() {
         return Some("a utilisation clamp");
@@ -179,6 +232,12 @@ impl System<'_> {
         !state.ext.allow_ttwu_queue() && wakee.is_none_or(|wakee| self.is_ext(wakee))
     }
 
+    /// Whether a task is what another CPU runs, or switches to.
+    pub fn runs_elsewhere(&self, cpu: Cpu, task: TaskId) -> bool {
+        let other = self.tasks[task.0 as usize].cpu;
+        other != cpu && self.cpus[other as usize].curr == Some(task)
+    }
+
     /// Whether an idle CPU has a task of its run queue to run. Under sched_ext those may wait in queues from which
     /// another CPU takes them: the CPU then waits to be asked.
     #[inline]
@@ -189,17 +248,18 @@ impl System<'_> {
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// Calls the core, and does what it asks for.
-    fn with_ext<R>(&mut self, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
+    pub fn with_ext<R>(&mut self, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
         self.with_ext_in(None, f)
     }
 
     /// The same on the way to the next task of `picking`, whose own requests to reschedule the pick answers.
-    fn with_ext_in<R>(&mut self, picking: Option<Cpu>, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
+    pub fn with_ext_in<R>(&mut self, picking: Option<Cpu>, f: impl FnOnce(&mut Ext, &mut dyn Ops) -> R) -> R {
         let mut state = self.sys.ext.take().expect("a scheduler is loaded");
         let this_cpu = self.sys.this_cpu;
         state.ext.now = self.sys.now;
         state.ext.this_cpu = this_cpu;
-        state.ext.current = self.sys.cpus[this_cpu as usize].curr;
+        let forker = state.forker.filter(|&(cpu, _)| cpu == this_cpu).map(|(_, forker)| forker);
+        state.ext.current = forker.or(self.sys.cpus[this_cpu as usize].curr);
         state.ext.preempt_count = self.ext_preempt_count(this_cpu);
         let result = f(&mut state.ext, &mut *state.ops);
         let mut requests = state.ext.take_requests();
@@ -225,11 +285,26 @@ impl<S: Sink> Sim<'_, '_, S> {
                 Request::Moved { task, from, to } => {
                     self.emit(|_| Event::Migrate { task: task.0, from, to });
                     self.sys.tasks[task.0 as usize].cpu = to;
+                    self.note_moved(task, from);
+                    // deactivate_task() and activate_task() bring the clocks up to date.
+                    for cpu in [from, to] {
+                        self.ext_update_rq_clock(cpu);
+                    }
                     self.sys.cpus[from as usize].nr_running -= 1;
                     self.start_ext_server(to);
                     self.sys.cpus[to as usize].nr_running += 1;
                     self.update_idle(from);
                     self.update_idle(to);
+                }
+                Request::AllCpus(id) => {
+                    let task = &mut self.sys.tasks[id.0 as usize];
+                    let mask = std::mem::replace(&mut task.mask, 0);
+                    task.pinned = false;
+                    if !task.workload
+                        && let Some(state) = &mut self.sys.ext
+                    {
+                        state.unbound.push((id, mask));
+                    }
                 }
                 Request::CpuPerf(cpu) => {
                     if self.sys.pm.is_some() {
@@ -246,6 +321,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 }
                 Request::Timer { at, number, cpu } => self.at(at, TimedEvent::ExtTimer(number, cpu)),
             }
+        }
+        if let Some(state) = &mut self.sys.ext {
+            state.ext.clock_valid = None;
         }
         result
     }
@@ -276,6 +354,35 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
+    /// Whoever moves a task takes the lock of the run queue that it leaves (`unlink_dsq_and_lock_src_rq()`, 6.12 and
+    /// 7.2). A CPU that still switches away from the task holds that lock.
+    fn note_moved(&mut self, task: TaskId, from: Cpu) {
+        let free = self.sys.cpus[from as usize].lock_free;
+        let Some(state) = &mut self.sys.ext else { return };
+        let at = task.0 as usize;
+        if state.moved.len() <= at {
+            state.moved.resize(at + 1, (from, 0));
+        }
+        // Who moves it on does not wait for less.
+        if self.sys.cpus[state.moved[at].0 as usize].doing != Doing::Switch(Some(task)) {
+            state.moved[at] = (from, free);
+        }
+    }
+
+    /// How long a CPU that has picked a task waits until the CPU that it was moved from has switched away, ns.
+    pub fn ext_waits_for_move(&mut self, next: Option<TaskId>) -> u64 {
+        let (Some(state), Some(next)) = (&self.sys.ext, next) else { return 0 };
+        let Some(&(rq, free)) = state.moved.get(next.0 as usize) else { return 0 };
+        let c = &self.sys.cpus[rq as usize];
+        // What its pick has deferred, and moved so, was moved before the length of the switch was known.
+        let switches = c.doing == Doing::Switch(Some(next));
+        let ns = if switches { free.max(c.lock_free) } else { free }.saturating_sub(self.sys.now);
+        if ns != 0 {
+            self.emit(|_| Event::LockWait { rq, ns });
+        }
+        ns
+    }
+
     /// `preempt_count()` of a CPU that wakes a task.
     fn ext_preempt_count(&self, cpu: Cpu) -> u32 {
         let c = &self.sys.cpus[cpu as usize];
@@ -287,11 +394,13 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// `update_rq_clock()` by whoever takes the run queue's lock. Returns `rq_clock_task()`, ns.
-    fn ext_update_rq_clock(&mut self, cpu: Cpu) -> u64 {
+    pub fn ext_update_rq_clock(&mut self, cpu: Cpu) -> u64 {
         let (task, pelt) = (self.sys.clock_task(cpu), self.sys.clock_pelt(cpu));
+        let now = self.sys.now;
         if let Some(state) = &mut self.sys.ext {
             let since = |clock: u64| clock.saturating_sub(BOOT_NS);
             state.ext.rqs[cpu as usize].clocks = Clocks { task: since(task), pelt: since(pelt) };
+            state.ext.clock_valid = Some((cpu, now));
         }
         task
     }
@@ -320,13 +429,22 @@ impl<S: Sink> Sim<'_, '_, S> {
             let scales = pm.cpus.iter().map(|cpu| cpu.freq_scale as u32);
             state.ext.rqs.iter_mut().zip(scales).for_each(|(rq, scale)| rq.freq_capacity = scale);
         }
+        self.add_changes();
+        // Control groups are older than the scheduler.
+        for group in &self.sys.model.workload.groups {
+            let group = scx_task_group(group);
+            let made = self.with_ext(|ext, ops| ext.tg_online(ops, group));
+            debug_assert!(made.is_ok(), "no scheduler is asked before it is enabled");
+        }
+        self.set_ext_loads(true);
         self.with_ext(|ext, ops| ext.init(ops));
         if self.sys.pm.is_some() {
             // The CPUs' targets are the highest now, and the fair class loses its tasks, which tells governors.
             (0..self.sys.model.nr_cpus()).for_each(|cpu| self.sys.cpufreq_update_util(cpu, false));
         }
-        // The shell that forks the workload is not simulated.
-        let exists = |id: &u32| !matches!(self.sys.tasks[*id as usize].state, State::New | State::Dead);
+        // Nothing of the shell that forks the workload is simulated but its moments on its CPU.
+        let exists =
+            |id: &u32| *id == SHELL.0 || !matches!(self.sys.tasks[*id as usize].state, State::New | State::Dead);
         let existing: Vec<u32> = (0..self.sys.tasks.len() as u32).filter(exists).collect();
         existing.iter().for_each(|&id| self.ext_prepare_task(TaskId(id), false));
         for id in existing {
@@ -338,35 +456,51 @@ impl<S: Sink> Sim<'_, '_, S> {
             rt.server = None;
         }
         self.with_ext(|ext, ops| ext.attached(ops));
+        // A run begins on a machine that has been up for a while, and a load some time after its scheduler.
+        self.with_ext(|ext, ops| ext.idle_cpus_have_run(ops));
         // Loading takes its time before the run begins.
         self.ext_spent();
+        self.set_ext_loads(false);
         let interval = self.with_ext(|ext, _| ext.watchdog_interval());
         self.at(interval, TimedEvent::ExtWatchdog);
     }
 
+    fn set_ext_loads(&mut self, loads: bool) {
+        if let Some(state) = &mut self.sys.ext {
+            state.ext.loads = loads;
+        }
+    }
+
     /// `scx_init_task()`.
-    pub fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
-        let comm = self.sys.task_name(id);
+    fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
         let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
-        let info =
-            TaskInfo {
-                task: id,
-                comm,
-                process: task.process.unwrap_or(id.0 | 1 << 31),
-                parent: task.parent.or(task.forker),
-                kthread: !task.workload,
-                static_prio: (120 + i32::from(entity.nice)) as u32,
-                idle_policy: entity.is_idle(),
-                realtime: self.sys.rt.as_ref().and_then(|rt| rt.task(id)).map(|rt| RealtimeInfo {
-                    policy: if rt.time_slice.is_some() { 2 } else { 1 },
-                    prio: rt.prio.into(),
-                }),
-                cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),
-            };
-        let (cpu, mask, weight) = (task.cpu, task.mask, u64::from(entity.load.weight));
+        // Kworkers are bound to their CPUs, and named after them (`format_worker_id()`, 7.2).
+        let program = self.sys.model.programs[task.program as usize].name.as_str();
+        let kworker = !task.workload && program == "kworker";
+        let comm = match kworker {
+            true => format!("kworker/{}:0", task.cpu),
+            false if id == SHELL => "sh".to_owned(),
+            false => self.sys.task_name(id),
+        };
+        let rt = self.sys.rt.as_ref().and_then(|rt| rt.task(id));
+        let info = TaskInfo {
+            task: id,
+            comm,
+            process: task.process.unwrap_or(id.0 | 1 << 31),
+            parent: task.parent.or(task.forker).or(task.workload.then_some(SHELL)),
+            kthread: !task.workload && program != "daemon" && id != SHELL,
+            kworker,
+            static_prio: (120 + i32::from(entity.nice)) as u32,
+            idle_policy: entity.is_idle(),
+            realtime: rt
+                .map(|rt| RealtimeInfo { policy: if rt.time_slice.is_some() { 2 } else { 1 }, prio: rt.prio.into() }),
+            cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),
+        };
+        let (cpu, mask, weight, group) = (task.cpu, task.mask, u64::from(entity.load.weight), entity.group);
         self.with_ext(|ext, ops| {
             ops.add_task(&info);
             ext.name_task(id, &info.comm);
+            ext.join_group(id, group);
             ext.prepare_task(ops, id, cpu, mask, weight, fork);
         });
     }
@@ -380,7 +514,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let prev_cpu = self.sys.tasks[waking.wakee.0 as usize].cpu;
         let chosen = self.with_ext(|ext, ops| ext.select_task_rq(ops, waking.wakee, prev_cpu, flags));
-        let dest = self.sys.allowed_or_fallback(waking.wakee, chosen);
+        let dest = self.ext_allowed_or_fallback(waking.wakee, chosen);
         self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").dest = dest;
         let cost = self.sys.model.costs.wakeup + self.ext_spent();
         self.begin(cpu, Doing::ExtSelect, cost);
@@ -408,6 +542,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `sched_fork()` and `wake_up_new_task()`.
     pub fn ext_fork(&mut self, this_cpu: Cpu, parent: Option<(Cpu, TaskId)>, id: TaskId) {
         self.sys.this_cpu = this_cpu;
+        if parent.is_none() {
+            let forker = self.sys.tasks[id.0 as usize].forker.unwrap_or(SHELL);
+            self.ext_forker_runs(this_cpu, forker);
+        }
         // scx_fork() and scx_post_fork()
         self.ext_prepare_task(id, true);
         self.with_ext(|ext, ops| ext.enable_task(ops, id, false));
@@ -416,6 +554,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let resched = self.ext_activate(cpu, id, false, WakeFlags::FORK);
         self.emit(|_| Event::Enqueue { cpu, task: id.0 });
         self.update_idle(cpu);
+        self.ext_forker_sleeps();
         let spent = self.ext_spent();
         match parent {
             Some((this_cpu, _)) => {
@@ -430,14 +569,32 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
+    /// Who forks a task of the workload without a fork in its program, as the shell does, runs for that moment if its
+    /// CPU is idle: a scheduler sees that the CPU is not.
+    fn ext_forker_runs(&mut self, cpu: Cpu, forker: TaskId) {
+        self.ext_update_rq_clock(cpu);
+        let runs = self.with_ext(|ext, ops| ext.runs_unseen(ops, cpu, forker));
+        if let Some(state) = &mut self.sys.ext {
+            state.forker = runs.then_some((cpu, forker));
+        }
+    }
+
+    /// It sleeps again.
+    fn ext_forker_sleeps(&mut self) {
+        if let Some((cpu, forker)) = self.sys.ext.as_mut().and_then(|state| state.forker.take()) {
+            self.ext_update_rq_clock(cpu);
+            self.with_ext(|ext, ops| ext.sleeps_unseen(ops, cpu, forker));
+        }
+    }
+
     /// `select_task_rq_scx()` of a fork.
     fn ext_select_fork(&mut self, this_cpu: Cpu, id: TaskId) -> Cpu {
         let task = &self.sys.tasks[id.0 as usize];
         if task.pinned {
-            return self.sys.model.masks[task.mask as usize].first().expect("a mask has a CPU");
+            return self.pinned_to(id);
         }
         let chosen = self.with_ext(|ext, ops| ext.select_task_rq(ops, id, this_cpu, SCX_WAKE_FORK));
-        self.sys.allowed_or_fallback(id, chosen)
+        self.ext_allowed_or_fallback(id, chosen)
     }
 
     /// `set_task_cpu()` of a wakee.
@@ -458,7 +615,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu as usize].nr_running += 1;
         self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| {
-            let mut flags = ENQUEUE_NOCLOCK;
+            let mut flags = DEQUEUE_NOCLOCK;
             if wakes {
                 flags |= SCX_ENQ_WAKEUP;
             } else {
@@ -480,7 +637,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let clock = self.ext_update_rq_clock(cpu);
         let ran = self.with_ext_in(Some(cpu), |ext, ops| {
             ext.update_curr(ops, cpu, clock);
-            ext.dequeue_task(ops, cpu, id, SCX_DEQ_SLEEP | ENQUEUE_NOCLOCK);
+            ext.dequeue_task(ops, cpu, id, SCX_DEQ_SLEEP | DEQUEUE_NOCLOCK);
             ext.task(id).sum_exec_runtime
         });
         let e = &mut self.sys.es[id];
@@ -535,6 +692,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let clock = clock + self.slowed(cpu, debt);
         let c = &mut self.sys.cpus[cpu as usize];
         (c.need_resched, c.need_resched_lazy) = (false, false);
+        if self.ext_pick_offline(cpu, clock) {
+            return None;
+        }
         self.with_ext_in(Some(cpu), |ext, ops| ext.pick_task_or(ops, cpu, clock, idles))
     }
 
@@ -573,7 +733,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// The running task begins to exit (PF_EXITING, `sched_autogroup_exit_task()`).
     pub fn ext_exiting(&mut self, cpu: Cpu, id: TaskId) {
-        if self.sys.scx_enabled() {
+        if self.sys.is_ext(id) {
             let clock = self.ext_update_rq_clock(cpu);
             self.with_ext(|ext, ops| ext.exiting(ops, cpu, id, clock));
         }
@@ -617,7 +777,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// A timer of the scheduler expires on its CPU.
     pub fn ext_timer_expires(&mut self, number: u32, cpu: Cpu) {
-        self.interrupt(cpu, Irq::ExtTimer(number));
+        self.interrupt(self.online_or_first(cpu), Irq::ExtTimer(number));
     }
 
     /// The CPU runs the timer's function.

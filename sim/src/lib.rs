@@ -2,6 +2,7 @@
 
 mod asym_capacity;
 mod boot;
+mod change;
 mod channel;
 mod cpu;
 mod engine;
@@ -37,7 +38,7 @@ mod uclamp;
 mod variant;
 
 pub use asym_capacity::no_eas;
-pub use supported::{check, check_power, check_scheduler};
+pub use supported::{cgroup_warn_missing, check, check_power, check_scheduler};
 
 pub use pm::{Caps, PmSide};
 pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting, run_seed};

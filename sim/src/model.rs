@@ -202,6 +202,7 @@ impl<'a> Model<'a> {
         let run_queue = FairRules::of(kernel, features, nr_cpus as usize)
             .map_err(|error| SimError::Kernel(format!("{}: {error}", kernel.name)))?;
         crate::task_group::check(kernel, workload, mechanisms.softirq_util)?;
+        crate::change::check(workload, setup.scheduler.is_some())?;
         let rules = Rules::new(kernel, features, domains)
             .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
         let noise = machine.noise;

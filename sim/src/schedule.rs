@@ -182,7 +182,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return self.proceed(cpu);
         }
         let cost = self.switch_cost(prev, next) + self.ext_spent();
-        let hold = self.slowed(cpu, cost);
+        let hold = self.slowed(cpu, cost) + self.ext_waits_for_move(next);
         let end = self.lock(cpu, hold) + hold;
         self.begin_until(cpu, Doing::Switch(prev), end);
     }
@@ -205,8 +205,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mut spinners = smallvec::SmallVec::new();
         let mut prev_sleeps = false;
         if let Some(prev) = prev {
+            // Under sched_ext another CPU may have taken it meanwhile, and be on its way to it.
+            let taken = self.sys.scx_enabled() && self.sys.runs_elsewhere(cpu, prev);
             let task = &mut self.sys.tasks[prev.0 as usize];
-            task.on_cpu = false;
+            task.on_cpu = taken;
             let e = &self.sys.es[prev];
             // A throttled task is on the run queue for all but its class (TASK_ON_RQ_QUEUED).
             prev_sleeps = (!e.on_rq && !e.throttled) || e.sched_delayed;

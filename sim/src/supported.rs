@@ -2,11 +2,13 @@
 
 use crate::pm::PmModel;
 use crate::{PmSide, SimError, model};
+use wakelab_ext::ext::Declared;
 use wakelab_ext::ops::Scheduler;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sched::runqueue::FairRules;
 use wakelab_sched::select::Rules;
+use wakelab_workload::Workload;
 
 /// Whether runs of this kernel on this machine can be made, whatever the workload and the switches.
 ///
@@ -21,12 +23,37 @@ pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
     model::balance(machine, kernel, kernel.features, &domains).map(drop)
 }
 
-/// Whether a scheduler of sched_ext can be loaded on this machine and kernel.
+/// What a scheduler of sched_ext declares, if it can be loaded on this machine and kernel, and what of it does not run
+/// here, a sentence each.
 ///
 /// # Errors
 /// [`SimError::Kernel`] if the kernel has no sched_ext, or [`SimError::Scheduler`] with what the scheduler needs.
-pub fn check_scheduler(machine: &Machine, kernel: &Preset, scheduler: &dyn Scheduler) -> Result<(), SimError> {
-    crate::ext::load(machine, kernel, scheduler, 0).map(drop)
+pub fn check_scheduler(
+    machine: &Machine,
+    kernel: &Preset,
+    scheduler: &dyn Scheduler,
+) -> Result<(Declared, Vec<String>), SimError> {
+    let (_, declared, _) = crate::ext::load(machine, kernel, scheduler, 0)?;
+    Ok((declared, crate::ext::warnings(machine, kernel, scheduler)?))
+}
+
+/// Settings of the workloads' control groups that a scheduler of sched_ext does not implement, a line for each.
+///
+/// # Errors
+/// As [`check_scheduler`].
+pub fn cgroup_warn_missing<'a>(
+    machine: &Machine,
+    kernel: &Preset,
+    scheduler: &dyn Scheduler,
+    workloads: impl IntoIterator<Item = &'a Workload>,
+) -> Result<Vec<String>, SimError> {
+    let groups = workloads.into_iter().flat_map(|workload| &workload.groups).map(crate::ext::scx_task_group);
+    let groups: Vec<_> = groups.collect();
+    if groups.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (rules, declared, _) = crate::ext::load(machine, kernel, scheduler, 0)?;
+    Ok(declared.cgroup_warn_missing(&rules, &groups))
 }
 
 /// Whether a side's governors can be had on this machine and kernel.

@@ -76,10 +76,13 @@ fn new_group(number: u32, group: &Group) -> NewGroup<'_> {
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// Gives each CPU a run queue for each group.
-    pub fn add_task_groups(&mut self) {
+    /// Gives each CPU a run queue for each group, unless a scheduler of sched_ext has all tasks.
+    pub fn add_task_groups(&mut self, scheduler: bool) {
         let given = &self.sys.model.workload.groups;
-        if given.is_empty() {
+        if S::INPUTS {
+            (1..).zip(given).for_each(|(number, group)| self.sink.group(self.sys.now, &new_group(number, group)));
+        }
+        if given.is_empty() || scheduler {
             return;
         }
         let quota =
@@ -109,9 +112,6 @@ impl<S: Sink> Sim<'_, '_, S> {
             shared.push(TgShared { bandwidth, ..TgShared::default() });
         }
         self.sys.task_groups = Some(Box::new(TaskGroups { shared, timers: Vec::new() }));
-        if S::INPUTS {
-            (1..).zip(given).for_each(|(number, group)| self.sink.group(self.sys.now, &new_group(number, group)));
-        }
     }
 
     /// Sets the timers of groups' bandwidth that were started.

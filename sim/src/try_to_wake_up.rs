@@ -74,7 +74,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         if task.pinned {
             // select_task_rq() does not ask the class if only one CPU is allowed.
-            let dest = model.masks[task.mask as usize].first().expect("a mask has a CPU");
+            let dest = self.pinned_to(waking.wakee);
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
         if self.sys.rt.is_some() && self.sys.rt_or_dl(waking.wakee) {

@@ -8,8 +8,8 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
-    CpuValue, CpuValues, InOrder, Migration, Migrations, PackagePower, PackagePowers, SdShared, SdSharedWrites, Source,
-    Switch, Switches, Wake, Wakes,
+    CpuValue, CpuValues, InOrder, Migration, Migrations, PackagePower, PackagePowers, ScxStepRow, ScxSteps, SdShared,
+    SdSharedWrites, Source, Switch, Switches, Wake, Wakes,
 };
 use wakelab_sched::cpumask::Cpu;
 
@@ -38,6 +38,8 @@ pub(crate) enum SourceEvent {
     Power(PackagePower),
     /// A hint of the LLC with this lowest CPU.
     Hint(Cpu, SdShared),
+    /// A step of a task under a scheduler of sched_ext.
+    Scx(ScxStepRow),
 }
 
 type Next<'a, E> = Box<dyn FnMut() -> Result<Option<(u64, E)>, ReadError> + 'a>;
@@ -120,7 +122,9 @@ impl<'a> TimeOrdered<'a> {
             Source::Simulated(folder) => {
                 let mut hints = SdSharedWrites::simulated(folder);
                 let mut powers = PackagePowers::simulated(folder);
+                let mut steps = ScxSteps::simulated(folder);
                 self.add(move || Ok(hints.next_write()?.map(|(at, llc, hint)| (at, SourceEvent::Hint(llc, hint)))));
+                self.add(move || Ok(steps.next_step()?.map(|step| (step.t_ns, SourceEvent::Scx(step)))));
                 self.add(move || Ok(powers.next_power()?.map(|spent| (spent.t_ns, SourceEvent::Power(spent)))));
                 (CpuValues::simulated_frequencies(folder), CpuValues::simulated_idle_states(folder))
             }

@@ -238,6 +238,7 @@ fn of_benchmark(
         params: values.into_params(),
         groups: vec![],
         interrupts: vec![],
+        changes: vec![],
     })
 }
 

@@ -32,7 +32,8 @@ pub use metric::{
     METRICS, MISSED_16MS, MISSED_PERIODS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, SLACK_MEAN, TIME,
 };
 pub use program::{
-    Channel, CpuMax, Deadline, Distribution, Group, Interrupt, Op, Param, Program, Realtime, Task, Work, Workload,
+    Change, Changed, Channel, CpuMax, Deadline, Distribution, Group, Interrupt, Op, Param, Program, Realtime, Task,
+    Work, Workload,
 };
 pub use rt_app::RtApp;
 pub use validate::{NR_CPUS_MAX, TASKS_MAX};

@@ -332,6 +332,62 @@ pub struct Workload {
     /// Interrupts that come whatever the tasks do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interrupts: Vec<Interrupt>,
+    /// What an administrator does during the run, the earliest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// Something that an administrator does during the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// When, ns from the start of the run. At 0 it is done before a scheduler is loaded.
+    pub at_ns: u64,
+    /// What.
+    pub what: Changed,
+}
+
+/// What an administrator changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Changed {
+    /// CPUs go offline, one after the other.
+    Offline {
+        /// Ascending, from 1 on.
+        cpus: Vec<u32>,
+    },
+    /// CPUs come online, one after the other.
+    Online {
+        /// Ascending, from 1 on.
+        cpus: Vec<u32>,
+    },
+    /// `cpu.weight` of a group.
+    Weight {
+        /// A number of [`Workload::groups`], from 1.
+        group: u32,
+        /// 1 to 10000.
+        weight: u32,
+    },
+    /// `cpu.idle` of a group.
+    Idle {
+        /// A number of [`Workload::groups`], from 1.
+        group: u32,
+        /// What it is from now on.
+        idle: bool,
+    },
+    /// `cpu.max` and `cpu.max.burst` of a group.
+    Max {
+        /// A number of [`Workload::groups`], from 1.
+        group: u32,
+        /// What it is from now on; `None` for no limit.
+        max: Option<CpuMax>,
+    },
+    /// Tasks move to a group (`cgroup.procs`). Those that have exited or are not forked yet are left out.
+    Move {
+        /// Indices in [`Workload::tasks`].
+        tasks: Vec<u32>,
+        /// A number of [`Workload::groups`], from 1; 0 for the root.
+        group: u32,
+    },
 }
 
 /// A control group of the CPU controller.

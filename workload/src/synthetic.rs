@@ -71,5 +71,6 @@ fn workload(case: &str, programs: Vec<Program>, channels: Vec<Channel>, tasks: V
         params: vec![],
         groups: vec![],
         interrupts: vec![],
+        changes: vec![],
     }
 }

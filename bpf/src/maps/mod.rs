@@ -717,7 +717,7 @@ impl Maps {
 
     /// The arena, of which a program can have one.
     pub(crate) fn the_arena(&self) -> Option<u64> {
-        self.list.iter().find(|map| map.def.kind == MapKind::Arena).map(|map| map.values)
+        self.arena_map().map(|at| self.list[at as usize].values)
     }
 }
 

@@ -84,6 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut panel = panel(&args.panel)?;
     Paths { inputs: panel.files(), outputs: args.out.output().into_iter().collect() }.check()?;
     panel.seed = args.seed.seed.unwrap_or(panel.seed);
+    panel.set_schedulers(&args.cache.schedulers());
     let candidate = Candidate { switches: &args.with, last: args.rung, held_out: args.held_out };
     let (out, stop) = (args.out.open()?, stop_flag()?);
     let found = CachedSimulator::open(&args.cache)?.with(|runner| {

@@ -7,7 +7,7 @@ use crate::completion;
 use crate::distinct_paths::Paths;
 use crate::flags::{self, FormatFlag, JobsFlag, SeedFlag, TableFormat};
 use crate::out_file::OutFile;
-use crate::output::{Exit, say, say_error, tell};
+use crate::output::{Exit, say, say_error, say_warnings, tell};
 use crate::progress::CountBar;
 use crate::signals::stop_flag;
 use anyhow::{Context, ensure};
@@ -98,12 +98,16 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let kernel = flags::preset(Some("--kernel"), &args.kernel)?;
     let machines = machines(args, kernel)?;
     ensure!(!machines.is_empty(), "--kernel: {} cannot be simulated on any small machine", kernel.name);
+    let mut missing: Vec<String> = Vec::new();
     for machine in &machines {
         wakelab_sim::check(machine, kernel).map_err(|error| anyhow::anyhow!("--machine: {error}"))?;
-        wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|error| {
+        let (_, warnings) = wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|error| {
             anyhow::anyhow!("{error}").context_hint("`wakelab docs scheduler-authors` says what runs")
         })?;
+        let new: Vec<String> = warnings.into_iter().filter(|warning| !missing.contains(warning)).collect();
+        missing.extend(new);
     }
+    say_warnings(&missing);
     if let Some(out) = &args.out {
         std::fs::create_dir_all(out)
             .with_context(|| format!("--out: {}", out.display()))

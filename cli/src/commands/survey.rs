@@ -20,7 +20,7 @@ use wakelab_report::compare::{matrix_csv, matrix_plan};
 use wakelab_report::survey as report;
 use wakelab_study::capture::{Captured, recorded_side};
 use wakelab_study::compare::{Matrix, MatrixComparison, Variant};
-use wakelab_study::experiment::{Given, MatrixSpec, NamedSide};
+use wakelab_study::experiment::{AddedSide, Given, MatrixSpec, NamedSide};
 use wakelab_study::survey::{CAPTURED, Surveyed, THIS_MACHINE, loads, policies, ranking};
 use wakelab_study::verdict::{Verdict, matrix_verdicts};
 
@@ -49,12 +49,12 @@ pub struct Args {
     /// What all sides have on top of the kernel's features: A,NO_B.
     #[arg(long, value_name = "SWITCHES", add = completion::switches(), conflicts_with = "recording")]
     base: Option<Switches>,
-    /// Try these switches, too: A,NO_B. May be given again.
-    #[arg(long, value_name = "SWITCHES", add = completion::switches())]
-    with: Vec<Switches>,
-    /// Try only these switches. May be given again.
-    #[arg(long, value_name = "SWITCHES", add = completion::switches(), conflicts_with = "with")]
-    only: Vec<Switches>,
+    /// Try these switches, or this sched_ext scheduler, too: A,NO_B or scx:NAME. May be given again.
+    #[arg(long, value_name = "SIDE", add = completion::switches())]
+    with: Vec<AddedSide>,
+    /// Try only these switches, or this scheduler. May be given again.
+    #[arg(long, value_name = "SIDE", add = completion::switches(), conflicts_with = "with")]
+    only: Vec<AddedSide>,
     /// Fewer loads: seconds to a minute.
     #[arg(long, conflicts_with = "recording")]
     quick: bool,
@@ -245,9 +245,9 @@ fn recorded(args: &Args, recording: &Path) -> anyhow::Result<Option<Subject>> {
 
 fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
     let Subject { machine, machine_name, kernel, base, captured } = subject;
-    let own = |switches: &Switches| {
-        let name = switches.to_string();
-        NamedSide { name, switches: Given::by_flag("--with", base.then(switches).to_string()) }
+    let own = |side: &AddedSide| NamedSide {
+        name: side.to_string(),
+        switches: Given::by_flag("--with", side.on(base).to_string()),
     };
     let mut variants: Vec<NamedSide> = args.only.iter().chain(&args.with).map(own).collect();
     if args.only.is_empty() {
@@ -264,6 +264,7 @@ fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
     let names = [given("--machine", machine_name), given("--kernel", kernel.name)];
     let mut spec = MatrixSpec::of_sides("survey", names, &workloads, given("--base", &base.to_string()), variants)?;
     let (settle_ns, time_ns) = times(captured.as_ref());
+    spec.common.schedulers = args.cache.schedulers();
     spec.common.settle_ns = Given::by_default("settle", settle_ns);
     spec.common.time_ns = Given::by_default("time", time_ns);
     if let Some(repeat) = args.repeat.repeat {

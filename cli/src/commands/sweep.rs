@@ -109,7 +109,9 @@ impl Args {
 
 /// Makes the runs of a sweep.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let sweep = Sweep::new(spec(&args.file)?)?;
+    let mut spec = spec(&args.file)?;
+    spec.set_schedulers(&args.cache.schedulers());
+    let sweep = Sweep::new(spec)?;
     if args.part.is_none() {
         say_warnings(&sweep.warnings);
     }

@@ -8,7 +8,7 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::flags::{self, FormatFlag, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, TableFormat};
 use crate::out_file::command_line;
-use crate::output::{Exit, say, say_error};
+use crate::output::{Exit, say, say_error, say_warnings};
 use crate::progress::{Bar, RunBar};
 use crate::signals::stop_flag;
 use anyhow::{Context, bail};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use wakelab_events::simulated::EventFolder;
 use wakelab_events::stream::Source;
 use wakelab_input::parse_duration;
-use wakelab_kernel::{Preset, Switches};
+use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_report::capture as report;
 use wakelab_study::capture::{
@@ -25,6 +25,7 @@ use wakelab_study::capture::{
     recorded_side,
 };
 use wakelab_study::compare::{Comparison, Recording, Runner, Simulator, Variant, compare};
+use wakelab_study::experiment::AddedSide;
 use wakelab_study::picture::{Pictured, Pictures};
 
 pub const EXAMPLE: &str = "\
@@ -40,11 +41,12 @@ pub struct Args {
     /// How it is captured.
     #[command(flatten)]
     capture: CaptureFlags,
-    /// Features and tunables to switch: A,NO_B.
+    /// Features and tunables to switch, or a sched_ext scheduler: A,NO_B or scx:NAME.
     ///
-    /// Added to what was on in the recording. May be repeated: each is compared with what was recorded.
-    #[arg(long, value_name = "SWITCHES")]
-    with: Vec<Switches>,
+    /// Added to what was on in the recording. May be repeated: each is compared with what was recorded. `wakelab docs
+    /// scheduler-authors` says how schedulers are named.
+    #[arg(long, value_name = "SIDE")]
+    with: Vec<AddedSide>,
     /// The kernel on which --with is tried.
     ///
     /// A name of `kernel list`; that of the recording if left out. What was switched in the recording is not switched
@@ -220,19 +222,27 @@ fn sides(
 ) -> anyhow::Result<Vec<Variant>> {
     let recorded = Variant::on(machine, side.kernel, &side.switches)?;
     let mut sides = vec![recorded];
+    let schedulers = args.cache.schedulers();
     let asked = match &args.with[..] {
-        [] if kernel.is_some() || to_machine.is_some() => vec![Switches::default()],
+        [] if kernel.is_some() || to_machine.is_some() => vec![AddedSide::default()],
         with => with.to_vec(),
     };
     for with in asked {
         let on = kernel.unwrap_or(side.kernel);
-        let all = if kernel.is_some() { with.clone() } else { side.switches.then(&with) };
-        let mut variant = Variant::on(to_machine.as_deref().unwrap_or(machine), on, &all).context("--with")?;
+        let all = if kernel.is_some() { with.switches.clone() } else { side.switches.then(&with.switches) };
+        let runs_on = to_machine.as_deref().unwrap_or(machine);
+        let mut variant = Variant::on(runs_on, on, &all).context("--with")?;
+        let (scheduler, label) = with.load(&schedulers).map_err(|what| anyhow::anyhow!("--with: {what}"))?;
+        if let Some(scheduler) = scheduler {
+            let (_, missing) = wakelab_sim::check_scheduler(runs_on, on, &*scheduler).context("--with")?;
+            say_warnings(&missing);
+            variant.scheduler = Some(scheduler);
+        }
         variant.machine.clone_from(&to_machine);
         let parts = [
             to_machine.as_ref().map(|machine| machine.name.clone()),
             kernel.map(|kernel| kernel.name.to_owned()),
-            (!with.is_empty()).then(|| with.to_string()),
+            (!label.is_empty()).then_some(label),
         ];
         variant.label = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
         sides.push(variant);

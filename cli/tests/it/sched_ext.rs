@@ -92,6 +92,35 @@ fn explain_and_waits_tell_which_operation_put_a_task_where() {
     }
 }
 
+#[test]
+fn a_load_that_was_recorded_runs_under_a_scheduler() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let args = [
+        ["compare", "--no-cache", "--machine", "test-2c", "--kernel", "v7.2"].as_slice(),
+        &["--workload", "netperf:TCP_RR", "--load", "4", "--base", "", "--with", SIMPLE],
+        &["--settle", "20ms", "--time", "100ms", "--repeat", "1", "--events"],
+        &[folder.path().to_str().expect("UTF-8")],
+    ];
+    assert_eq!(wakelab(here, &args.concat()).status.code(), Some(0));
+    let whatif = |side: &str, with: &str| {
+        let run = folder.path().join(format!("workload=netperf%3ATCP_RR/load=4%20threads/side={side}"));
+        let run = run.to_str().expect("UTF-8");
+        let output = wakelab(here, &["whatif", run, "--no-cache", "--repeat", "1", "--anyway", "--with", with]);
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, text, errors) = whatif("base", SIMPLE);
+    assert_eq!(code, Some(0), "{text}{errors}");
+    assert!(text.contains(SIMPLE) && text.contains("Where sched_ext put tasks in the whole run"), "{text}");
+    let (code, text, errors) = whatif("base", "scx:no.bpf.o");
+    assert_eq!((code, text.as_str()), (Some(2), ""), "{errors}");
+    assert!(errors.starts_with("error: --with: scx:no.bpf.o: "), "{errors}");
+    let (code, _, errors) = whatif("with", "NO_SIS_UTIL");
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("it ran under a scheduler of sched_ext"), "{errors}");
+}
+
 const STALLS: &str = "../scheduler/tests/data/stalls.bpf.o";
 
 fn scx_check(args: &[&str]) -> (Option<i32>, String, String) {

@@ -81,6 +81,28 @@ fn without_clang_or_cargo_it_says_what_to_install() {
     refused(with("scx:scx_bpfland@1.1.4"), &cargo);
 }
 
+/// A source is compiled wherever a side can be named: without clang, each of these says what to install.
+#[test]
+fn scores_sweeps_and_surveys_compile_too() {
+    let folder = folder();
+    let part = "machine = \"test-2c\"\nkernel = \"v7.2\"\nworkload = [{ name = \"netperf:TCP_RR\", load = \"2\" }]\n";
+    fs::write(folder.path().join("panel.toml"), format!("[[part]]\n{part}")).unwrap();
+    let side = "side = \"scx:scx_simple.bpf.c\"\n";
+    fs::write(folder.path().join("sweep.toml"), format!("[[grid]]\n{side}{part}")).unwrap();
+    let survey = ["--machine", "test-2c", "--kernel", "v7.2", "--quick"];
+    for args in [
+        ["score", "panel.toml", "--with", "scx:scx_simple.bpf.c"].as_slice(),
+        &["sweep", "sweep.toml", "--out", "out"],
+        &[["survey"].as_slice(), &survey, &["--only", "scx:scx_simple.bpf.c"]].concat(),
+    ] {
+        let mut command = program(folder.path(), &[args, &["--cache", "cache"]].concat());
+        let output = command.env("BPF_CLANG", "/bin/false").output().unwrap();
+        let (out, errors) = told(&output);
+        assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{args:?}: {errors}");
+        assert!(errors.contains("install clang 18 or newer"), "{args:?}: {errors}");
+    }
+}
+
 /// The object is of the kernel's own headers and another processor version: its decisions are the same, its
 /// instructions, and thus its time, are not quite.
 #[test]

@@ -195,6 +195,36 @@ fn several_cases_have_folders_of_their_own_and_old_traces_are_replaced() {
     assert_eq!(names(&folder.path().join("traces/workload=netperf%3ATCP_RR")).len(), 2);
 }
 
+/// scx_simple has one queue of its own. The trace of a run is that of its events.
+#[test]
+fn dispatch_queues_are_counters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let object = concat!(env!("CARGO_MANIFEST_DIR"), "/../bpf/tests/data/scx_simple.bpf.o");
+    let compare = "compare --machine test-2c --kernel v7.2 --workload hackbench:process-pipe --load 1 --repeat 1 \
+                   --base SIS_UTIL --settle 5ms --time 10ms --no-cache --perfetto traces --events run --with";
+    let with = format!("scx:{object}");
+    let args: Vec<&str> = compare.split_whitespace().chain([&*with]).collect();
+    let output = wakelab(folder.path(), &args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = find(&folder.path().join("run"), "side=with");
+    let output = wakelab(folder.path(), &["trace", run.to_str().expect("UTF-8"), "--perfetto", "out.pftrace"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lengths = |path: &str| {
+        let bytes = fs::read(folder.path().join(path)).expect("the trace");
+        let trace = Trace::decode(bytes.as_slice()).expect("packets");
+        let mut tracks = trace.packet.iter().filter_map(|packet| packet.track_descriptor.as_ref());
+        let queue = tracks.find(|track| track.name() == "DSQ 0x0").expect("the queue").uuid();
+        let of_queue = track_events(&trace).filter(|(_, event)| event.track_uuid == Some(queue));
+        of_queue.map(|(time, event)| (time, event.counter_value.expect("a value"))).collect::<Vec<_>>()
+    };
+    let (running, later) = (lengths("traces/with.pftrace"), lengths("out.pftrace"));
+    assert_eq!(running, later);
+    assert!(running.len() >= 100 && running.iter().any(|(_, length)| *length > 10), "{running:?}");
+    assert!(running.iter().all(|(_, length)| *length >= 0), "{running:?}");
+    let steps = |to: i64| running.windows(2).filter(|pair| pair[1].1 - pair[0].1 == to).count();
+    assert_eq!(steps(1) + steps(-1), running.len() - 1, "one task at a time");
+}
+
 #[test]
 fn one_run_is_traced_and_a_file_that_cannot_be_written_is_not_begun() {
     let folder = tempfile::tempdir().expect("a folder");

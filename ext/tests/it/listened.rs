@@ -67,6 +67,11 @@ impl Ops for Noting {
         Some(6)
     }
 
+    fn take_records(&mut self, ring: &str) -> Vec<Vec<u8>> {
+        self.note(format!("take_records {ring}"));
+        vec![vec![8]]
+    }
+
     fn call(&mut self, _: &mut Ext, call: Call) -> i64 {
         self.note(call.op().name());
         7
@@ -80,7 +85,7 @@ impl CallListener for Listener {
         self.0.lock().unwrap().push(format!("before {}", call.op().name()));
     }
 
-    fn called(&mut self, _: &Ext) {
+    fn called(&mut self, _: &Ext, _: &mut dyn Ops) {
         self.0.lock().unwrap().push("after".to_owned());
     }
 
@@ -102,6 +107,7 @@ fn everything_goes_on_to_the_scheduler() {
         process: 1,
         parent: None,
         kthread: false,
+        kworker: false,
         static_prio: 120,
         idle_policy: false,
         realtime: None,
@@ -115,6 +121,7 @@ fn everything_goes_on_to_the_scheduler() {
     ops.attached(&mut ext);
     ops.timer(&mut ext, 12);
     assert_eq!((ops.counters(), ops.variable("x")), (vec![("nr_x".to_owned(), 5)], Some(6)));
+    assert_eq!(ops.take_records("ring"), vec![vec![8]]);
     ops.remove_task(&mut ext, p);
     drop(ops);
     let expected = [
@@ -130,6 +137,7 @@ fn everything_goes_on_to_the_scheduler() {
         "timer 12",
         "counters",
         "variable x",
+        "take_records ring",
         "remove_task 3",
         "variable last",
         "over Some(6)",

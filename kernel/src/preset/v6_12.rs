@@ -212,6 +212,7 @@ impl ExtRules {
         cpuperf_of_locked: false,
         disable_clears: false,
         enable_slice: 20_000_000,
+        cgroup_max_and_idle: false,
         ops_flags: 0x1_000f,
         old_messages: true,
         types: None,

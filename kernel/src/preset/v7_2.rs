@@ -181,6 +181,7 @@ impl ExtRules {
         cpuperf_of_locked: true,
         disable_clears: true,
         enable_slice: 5_000_000,
+        cgroup_max_and_idle: true,
         ops_flags: 0x1ff,
         old_messages: false,
         types: Some(ExtTypes::V7_2),

@@ -45,6 +45,9 @@ rules! {
         /// The slice of tasks that exist when the scheduler is enabled, ns: SCX_SLICE_BYPASS where that is shorter than
         /// the default (`scx_enable_task()` while bypassing; in 7.2).
         pub enable_slice: u32,
+        /// A scheduler is told of `cpu.max` and `cpu.idle` of control groups (`ops.cgroup_set_bandwidth()`,
+        /// `ops.cgroup_set_idle()`; in 7.2, not in 6.12.117).
+        pub cgroup_max_and_idle: bool,
         /// The flags that a scheduler may set (`SCX_OPS_ALL_FLAGS`). Loaders leave out those that a kernel lacks.
         pub ops_flags: u32,
         /// Errors have 6.12's messages: a kernel function that the operation may not call is named by its mask

@@ -18,8 +18,26 @@ const LAVD_CPDOM_MAX_NR: usize = 128;
 const LAVD_CPDOM_MAX_DIST: usize = 3;
 /// `LAVD_PCO_STATE_MAX`.
 const LAVD_PCO_STATE_MAX: usize = 11;
-/// `LAVD_PM_BALANCED`.
-const LAVD_PM_BALANCED: i32 = 1;
+/// A power profile of its intf.h (`LAVD_PM_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Profile {
+    Performance = 0,
+    Balanced = 1,
+    Powersave = 2,
+}
+
+impl Profile {
+    /// The profile whose option the user's settings stand for: `--performance` sets `no_core_compaction`, and
+    /// `--powersave` `is_powersave_mode` (`Opts::proc()`). Without either it is the one in which autopilot begins.
+    fn of(machine: &Machine<'_>) -> Self {
+        let is_set = |name: &str| (machine.finds.setting)(name).is_some_and(|value| value != 0);
+        match (is_set("no_core_compaction"), is_set("is_powersave_mode")) {
+            (true, _) => Profile::Performance,
+            (false, true) => Profile::Powersave,
+            (false, false) => Profile::Balanced,
+        }
+    }
+}
 
 /// `CpuId`. Caches are left out: CPUs of one capacity have the same.
 #[derive(Clone, Copy, Debug)]
@@ -159,7 +177,11 @@ pub(super) fn lavd(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), S
     }
     cpus(loading, machine, &performance);
     compute_domains(loading, machine, &domains);
-    globals(loading, machine);
+    // attach_futex_ftraces(), attach_futex_tracepoints(), attach_execve_tracepoints()
+    let execve = if domains.len() > 1 { ", and execve() does not make a task migrate" } else { "" };
+    loading.warnings.push(format!("its programs on futexes do not run here: who holds a lock gets no boost{execve}"));
+    let profile = Profile::of(machine);
+    globals(loading, machine, profile);
     // >= 6.19: it gives tasks back in sched_switch, if a task of a class above comes.
     if (machine.finds.kernel_has)("scx_bpf_reenqueue_local___v2") {
         loading.without.push(Op::CpuRelease);
@@ -167,8 +189,8 @@ pub(super) fn lavd(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), S
     loading.flags =
         Some(SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_MIGRATION_DISABLED | SCX_OPS_KEEP_BUILTIN_IDLE);
     arena::setup(loading, machine, "task_ctx")?;
-    // run(): without an option for the mode it begins balanced, and autopilot changes that.
-    let context = LAVD_PM_BALANCED.to_le_bytes().to_vec();
+    // run(): without an option for the profile it begins balanced, and autopilot changes that.
+    let context = (profile as i32).to_le_bytes().to_vec();
     loading.after_attach.push((0, Step::Program { name: "set_power_profile".into(), context }));
     Ok(())
 }
@@ -221,18 +243,18 @@ fn compute_domains(loading: &mut Loading, machine: &Machine<'_>, domains: &BTree
     }
 }
 
-/// `init_globals()`, with what `Opts::proc()` makes of no options.
-fn globals(loading: &mut Loading, machine: &Machine<'_>) {
+/// `init_globals()`, with what `Opts::proc()` makes of no option but one for the profile.
+fn globals(loading: &mut Loading, machine: &Machine<'_>, profile: Profile) {
     let xmig_min_gain_ns = if machine.scx.has_little_cores() { 350_000 } else { 0 };
     loading.set(&[
         ("no_preemption", 0),
-        ("no_core_compaction", 0),
+        ("no_core_compaction", (profile == Profile::Performance).into()),
         ("no_freq_scaling", 0),
-        ("is_powersave_mode", 0),
+        ("is_powersave_mode", (profile == Profile::Powersave).into()),
         ("nr_llcs", machine.scx.llcs().len() as i128),
         ("nr_cpu_ids", machine.nr_cpus.into()),
         ("is_smt_active", machine.smt.into()),
-        ("is_autopilot_on", 1),
+        ("is_autopilot_on", (profile == Profile::Balanced).into()),
         ("verbose", 0),
         ("slice_max_ns", 5_000_000),
         ("slice_min_ns", 500_000),
@@ -247,7 +269,7 @@ fn globals(loading: &mut Loading, machine: &Machine<'_>) {
         // There is no energy model in debugfs.
         ("no_use_em", 1),
         ("no_fast_lb", 0),
-        ("no_ovrflw_extend", 0),
+        ("no_ovrflw_extend", (profile == Profile::Performance).into()),
         ("no_wake_sync", 0),
         ("no_slice_boost", 0),
         ("per_cpu_dsq", 0),
@@ -268,8 +290,10 @@ mod tests {
         let machine = wakelab_machine::get(machine).unwrap();
         let finds = Finds {
             topology: &machine.topology,
+            hz: 250,
             kernel_has: &|_| true,
             size_of: &|name| (name == "task_ctx").then_some(8),
+            setting: &|_| None,
         };
         (loading("lavd_1.1.4", &finds).unwrap(), machine.topology.cpus.len())
     }
@@ -349,16 +373,51 @@ mod tests {
     #[test]
     fn a_machine_with_more_cpus_than_the_library_takes_is_refused() {
         let machine = wakelab_machine::get("bench-1024").unwrap();
-        let finds = Finds { topology: &machine.topology, kernel_has: &|_| true, size_of: &|_| Some(8) };
+        let finds = Finds {
+            topology: &machine.topology,
+            hz: 250,
+            kernel_has: &|_| true,
+            size_of: &|_| Some(8),
+            setting: &|_| None,
+        };
         let refused = loading("lavd", &finds).unwrap_err();
         assert_eq!(refused, "the machine has 1024 CPUs; its loader (scx_arena) takes up to 639");
+    }
+
+    #[test]
+    fn settings_of_a_profile_are_its_option() {
+        let machine = wakelab_machine::get("test-2c").unwrap();
+        let with = |setting: &str| {
+            let set = |name: &str| (name == setting).then_some(1);
+            let finds = Finds {
+                topology: &machine.topology,
+                hz: 250,
+                kernel_has: &|_| true,
+                size_of: &|_| Some(8),
+                setting: &set,
+            };
+            let loading = loading("lavd", &finds).unwrap();
+            let value = |name: &str| loading.numbers.iter().find(|(of, _)| of == name).map(|&(_, value)| value);
+            let names = ["no_core_compaction", "no_ovrflw_extend", "is_powersave_mode", "is_autopilot_on"];
+            let [(0, Step::Program { context, .. })] = &loading.after_attach[..] else { panic!("{loading:?}") };
+            (names.map(|name| value(name).unwrap()), i32::from_le_bytes(context[..].try_into().unwrap()))
+        };
+        assert_eq!(with("no_core_compaction"), ([1, 1, 0, 0], 0), "--performance");
+        assert_eq!(with("is_powersave_mode"), ([0, 0, 1, 0], 2), "--powersave");
+        assert_eq!(with("verbose"), ([0, 0, 0, 1], 1), "autopilot");
     }
 
     #[test]
     fn cpu_release_is_left_out_where_the_kernel_gives_back_anywhere() {
         let machine = wakelab_machine::get("test-2c").unwrap();
         let without = |has: bool| {
-            let finds = Finds { topology: &machine.topology, kernel_has: &|_| has, size_of: &|_| Some(8) };
+            let finds = Finds {
+                topology: &machine.topology,
+                hz: 250,
+                kernel_has: &|_| has,
+                size_of: &|_| Some(8),
+                setting: &|_| None,
+            };
             loading("lavd", &finds).unwrap().without
         };
         assert_eq!((without(true), without(false)), (vec![Op::CpuRelease], Vec::new()));

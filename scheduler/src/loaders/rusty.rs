@@ -20,6 +20,14 @@ pub(super) fn rusty(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), 
             domains.len()
         ));
     }
+    // LoadBalancer::step() and Tuner::step()
+    loading.warnings.push(match domains.len() {
+        1 => "its user space does not run here: slices stay 20 ms, however busy CPUs are".to_owned(),
+        domains => format!(
+            "its user space does not run here: no task is moved between the {domains} domains of CPUs, none is offered \
+             to the tasks of others, and slices stay 20 ms"
+        ),
+    });
     loading.set(&[
         ("slice_ns", SCX_SLICE_DFL.into()),
         ("nr_nodes", scx.nodes.len() as i128),

@@ -1,5 +1,7 @@
 //! Schedulers in BPF in simulated time.
 
+mod cgroups;
+mod hotplug;
 mod misbehaves;
 mod qmap;
 mod selftests;

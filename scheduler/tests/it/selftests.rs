@@ -100,7 +100,7 @@ fn runs(scheduler: &dyn Scheduler, load: &Workload, ms: u64) -> Result<Outcome, 
 }
 
 /// The variables of a scheduler after a run without an error.
-fn after(
+pub fn after(
     scheduler: BpfScheduler,
     machine: &str,
     load: &Workload,

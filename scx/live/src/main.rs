@@ -1,10 +1,19 @@
 //! `scx-live`: schedulers of sched_ext under a real kernel and in the simulator. docs/real-kernel.md describes its use.
 //!
 //! `run` loads the objects of a folder, one after the other, runs each load under each of them, and writes what was
-//! counted. `simulate` does the same in simulated time. `table` sets several results side by side. `mend` gives a
-//! kernel for guests back what its build has lost of its types.
+//! counted. `simulate` does the same in simulated time. `table` sets several results side by side. `decisions`
+//! simulates scx_wakelab alone, and writes what it records. `mend` gives a kernel for guests back what its build has
+//! lost of its types.
 
+#[path = "../../src/decision_rows.rs"]
+mod decision_rows;
+mod decisions;
 mod doings;
+#[path = "../../src/domains.rs"]
+mod domains;
+#[allow(dead_code, reason = "shared with scx_wakelab, which also switches features")]
+#[path = "../../src/features.rs"]
+mod features;
 mod kfunc_types;
 mod load;
 mod loads;
@@ -12,6 +21,8 @@ mod recorder;
 mod scheduler;
 mod simulated;
 mod table;
+#[path = "../../src/wire.rs"]
+mod wire;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
@@ -53,6 +64,13 @@ enum Command {
         /// The kernel, uncompressed (`scx/vmlinux`)
         vmlinux: PathBuf,
         /// Where it is written
+        out: PathBuf,
+    },
+    /// Simulates scx_wakelab, and writes its decisions as `scx_wakelab --record` does: a recording for each machine
+    Decisions {
+        /// Its object, such as `wakelab compare --with scx:scx/src/bpf/main.bpf.c` leaves in its cache
+        object: PathBuf,
+        /// The folder, which is made
         out: PathBuf,
     },
     /// Compares results of `run` with one of `simulate`, as Markdown
@@ -105,6 +123,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Run(what) => each(&what, live),
         Command::Simulate(what) => each(&what, simulated),
+        Command::Decisions { object, out } => opened(&object).and_then(|scheduler| decisions::record(scheduler, &out)),
         Command::Load { object } => keep(&object),
         Command::Mend { vmlinux, out } => mended(&vmlinux, &out),
         Command::Table { simulated, live, require } => compare(&simulated, &live, &require),

@@ -41,7 +41,7 @@ impl Scheduler for Counted<'_> {
 struct Counts(Arc<Mutex<ExtStats>>);
 
 impl CallListener for Counts {
-    fn called(&mut self, ext: &Ext) {
+    fn called(&mut self, ext: &Ext, _: &mut dyn Ops) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = ext.stats;
     }
 }

@@ -99,7 +99,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let of = &self.sys.model.workload.interrupts[source as usize];
         let next = self.random.work(of.period, &self.sys.model.workload.distributions).max(1);
         self.at(self.sys.now + next, TimedEvent::Device(source, cpu));
-        self.interrupt(cpu, Irq::Device(source));
+        self.interrupt(self.online_or_first(cpu), Irq::Device(source));
     }
 
     /// `irq_enter()`.

@@ -3,18 +3,23 @@
 
 use crate::support::{MS, back, call, ns, workload};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use wakelab_events::sim::{Event, ScxStep, Sink};
+use wakelab_ext::entity::Curr;
 use wakelab_ext::ext::{Declared, Ext};
 use wakelab_ext::flags::{
-    SCX_CPU_PREEMPT_RT, SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_ENQ_PREEMPT, SCX_KICK_IDLE,
-    SCX_KICK_PREEMPT, SCX_KICK_WAIT, SCX_OPS_ENQ_LAST, SCX_SLICE_DFL, SCX_SLICE_INF,
+    HARDIRQ_OFFSET, SCX_CPU_PREEMPT_RT, SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_ENQ_PREEMPT, SCX_KICK_IDLE,
+    SCX_KICK_PREEMPT, SCX_KICK_WAIT, SCX_OPS_ENQ_LAST, SCX_OPS_KEEP_BUILTIN_IDLE, SCX_SLICE_DFL, SCX_SLICE_INF,
+    SCX_WAKE_FORK, SOFTIRQ_OFFSET,
 };
-use wakelab_ext::ops::{Call, Host, Op as Member, Ops, Scheduler, TaskFields};
+use wakelab_ext::listened::{CallListener, Listened};
+use wakelab_ext::ops::{Call, Host, Op as Member, OpSet, Ops, Scheduler, TaskFields, TaskInfo};
 use wakelab_kernel::Preset;
+use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
-use wakelab_workload::synthetic::{fork_exit, ping_pong};
-use wakelab_workload::{Call as Syscall, Op, Realtime, Workload};
+use wakelab_workload::synthetic::{fork_exit, ping_pong, run_sleep};
+use wakelab_workload::{Call as Syscall, Change, Changed, Op, Realtime, Workload};
 
 /// What a scheduler does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +55,8 @@ enum Kind {
     KickRing,
     /// As `Fifo`, and hears of realtime tasks that take CPUs, and of what becomes of tasks.
     Hears,
+    /// A task whose slice is over goes to the local queue of the next CPU that it may use.
+    Swaps,
     /// As `Fifo`, and asks for this performance on each CPU that begins to run a task.
     Perf(u32),
 }
@@ -85,13 +92,15 @@ impl Scheduler for Test {
                 )
             }
             Kind::Kicks(_) | Kind::KickRing => (vec![Enqueue, Member::Yield, Member::Tick], 0),
+            Kind::Swaps => (vec![Enqueue], 0),
             Kind::Preempts | Kind::Elsewhere => (vec![Enqueue, Running, Stopping, Member::ExitTask], 0),
             Kind::PerCpu(_) | Kind::Forgets => (vec![SelectCpu, Enqueue, Dispatch, Init], 0),
             _ => (vec![SelectCpu, Enqueue, Dispatch, Running, Stopping, Enable, Init], 0),
         };
         let declared = Declared {
             name: "test".to_owned(),
-            ops: ops.into_iter().collect(),
+            // CPUs come and go, and it goes on.
+            ops: ops.into_iter().chain([Member::CpuOnline, Member::CpuOffline]).collect(),
             cid_form: false,
             flags,
             dispatch_max_batch: 0,
@@ -232,6 +241,11 @@ impl Ops for State {
                 Kind::Kicks(_) | Kind::KickRing => {
                     ext.dsq_insert(self, p, SCX_DSQ_LOCAL, slice, None, enq_flags);
                 }
+                Kind::Swaps => {
+                    let next = (ext.task(p).cpu + 1) % self.nr_cpus as u32;
+                    let to = if ext.cpus_ptr(p).test(next) { next } else { ext.task(p).cpu };
+                    ext.dsq_insert(self, p, SCX_DSQ_LOCAL_ON | u64::from(to), MS, None, enq_flags);
+                }
                 Kind::WrongCpu => {
                     let wrong = (0..self.nr_cpus as u32).find(|&cpu| !ext.cpus_ptr(p).test(cpu)).unwrap_or(0);
                     ext.dsq_insert(self, p, SCX_DSQ_LOCAL_ON | u64::from(wrong), slice, None, enq_flags);
@@ -318,9 +332,21 @@ fn listen<S: Sink>(
     until: u64,
     sink: &mut S,
 ) -> Result<Outcome, SimError> {
+    run_under(&Test(kind), kind != Kind::PerCpu(None), machine, kernel, load, until, sink)
+}
+
+/// Runs a load under a scheduler, with kworkers or without.
+fn run_under<S: Sink>(
+    scheduler: &dyn Scheduler,
+    noise: bool,
+    machine: &str,
+    kernel: &str,
+    load: &Workload,
+    until: u64,
+    sink: &mut S,
+) -> Result<Outcome, SimError> {
     let machine = wakelab_machine::get(machine).expect("a machine");
     let kernel = Preset::get(kernel).expect("a preset");
-    let scheduler = Test(kind);
     let setup = Setup {
         machine: &machine,
         kernel,
@@ -329,10 +355,10 @@ fn listen<S: Sink>(
         seed: 1,
         until,
         // A kworker's wake-up would have a CPU look at what is queued for it.
-        mechanisms: Mechanisms { noise: kind != Kind::PerCpu(None), ..Mechanisms::default() },
+        mechanisms: Mechanisms { noise, ..Mechanisms::default() },
         observer_cost: 0,
         pm: None,
-        scheduler: Some(&scheduler),
+        scheduler: Some(scheduler),
     };
     run(&setup, sink, &AtomicBool::new(false))
 }
@@ -675,6 +701,59 @@ fn a_task_that_is_preempted_as_it_exits_leaves_when_it_has_run_for_the_last_time
     assert!(heard.done.values().sum::<u32>() > 100, "{:?}", heard.done);
 }
 
+/// Half of the CPUs go offline, come back, and some go again: each task goes on, and none runs where no CPU is.
+#[test]
+fn tasks_leave_cpus_that_go_offline() {
+    let cpus: &[u32] = &[1, 2, 5, 7];
+    let changes = [(30, cpus, false), (90, cpus, true), (120, &cpus[..3], false)];
+    let offline = |ns: u64, cpu: u32| changes.iter().rfind(|of| of.0 * MS <= ns && of.1.contains(&cpu)).map(|of| !of.2);
+    let mut pinned = spinners(&[0; 12]);
+    pinned.tasks[2].affinity = Some(vec![5]);
+    pinned.tasks[3].affinity = Some(vec![2, 6]);
+    for (base, kinds) in [
+        (ping_pong(6), &[Kind::Simple, Kind::Minimal, Kind::Preempts][..]),
+        (pinned, &[Kind::Simple, Kind::Fifo, Kind::Minimal, Kind::Last]),
+        (fork_exit(1), &[Kind::Simple]),
+    ] {
+        let mut load = base;
+        load.changes = changes
+            .iter()
+            .map(|&(ms, cpus, online)| {
+                let cpus = cpus.to_vec();
+                let what = if online { Changed::Online { cpus } } else { Changed::Offline { cpus } };
+                Change { at_ns: ms * MS, what }
+            })
+            .collect();
+        for (&kind, kernel) in kinds.iter().flat_map(|kind| [(kind, "v7.2"), (kind, "v6.12")]) {
+            let (outcome, heard) = simulate(kind, MACHINE, kernel, &load, 140 * MS);
+            outcome.unwrap_or_else(|error| panic!("{kind:?}, {kernel}: {error}"));
+            // What a CPU does as it is told comes to its end first.
+            let late = |&&(at, cpu, next): &&(u64, u32, Option<u32>)| {
+                next.is_some() && offline(at, cpu) == Some(true) && offline(at - at.min(MS), cpu) == Some(true)
+            };
+            assert_eq!(heard.ran.iter().find(late), None, "{kind:?}, {kernel}");
+            let back =
+                |cpu| heard.ran.iter().any(|of| of.1 == cpu && of.2.is_some() && (91 * MS..120 * MS).contains(&of.0));
+            assert!(load.tasks.len() < 8 || cpus.iter().all(|&cpu| back(cpu)), "{kind:?}, {kernel}");
+            assert!(heard.done.values().all(|&done| done > 5), "{kind:?}, {kernel}: {:?}", heard.done);
+        }
+    }
+}
+
+#[test]
+fn what_changes_during_a_run_is_refused_without_a_scheduler() {
+    let mut load = spinners(&[0]);
+    load.changes = vec![Change { at_ns: MS, what: Changed::Offline { cpus: vec![1] } }];
+    let machine = wakelab_machine::get(MACHINE).expect("a machine");
+    let setup =
+        Setup { scheduler: None, workload: &load, ..crate::support::power::setup(&machine, "v7.2", &load, None) };
+    let error = run(&setup, &mut Heard::default(), &AtomicBool::new(false)).unwrap_err().to_string();
+    assert!(
+        error.starts_with("a CPU that goes offline or online during the run is modelled under a scheduler"),
+        "{error}"
+    );
+}
+
 /// When tasks join a run queue, and when they are moved to another, ns.
 #[derive(Default)]
 struct Steps(Vec<(u64, u32, ScxStep)>);
@@ -702,6 +781,282 @@ fn the_steps_of_deferred_work_have_its_time() {
     for at in moved {
         let (time, task, _) = steps.0[at];
         let before = steps.0[..at].iter().rfind(|(_, of, _)| *of == task).expect("it was woken");
-        assert_eq!((before.0, before.2), (time, ScxStep::Joins), "task {task}");
+        assert_eq!(before.0, time, "task {task}");
+        assert!(matches!(before.2, ScxStep::Held | ScxStep::Joins | ScxStep::Stopped), "task {task}: {:?}", before.2);
     }
+}
+
+/// Finds tasks that begin to run on a CPU while they run on another.
+#[derive(Default)]
+struct Twice {
+    /// By CPU: what runs there.
+    running: std::collections::BTreeMap<Cpu, u32>,
+    /// How often a task went from one CPU to another without a sleep.
+    moved: u32,
+    last: std::collections::BTreeMap<u32, Cpu>,
+    found: Vec<String>,
+}
+
+impl Sink for Twice {
+    const ON: bool = true;
+
+    fn event(&mut self, time: u64, event: &Event) {
+        let Event::Switch { cpu, prev, prev_sleeps, next } = *event else { return };
+        if let Some(prev) = prev {
+            self.running.remove(&cpu);
+            self.last.remove(&prev);
+            if !prev_sleeps {
+                self.last.insert(prev, cpu);
+            }
+        }
+        if let Some(next) = next {
+            if let Some((on, _)) = self.running.iter().find(|(_, task)| **task == next) {
+                self.found.push(format!("task {next} begins on CPU {cpu} at {time} ns and still runs on CPU {on}"));
+            }
+            self.moved += u32::from(self.last.get(&next).is_some_and(|&last| last != cpu));
+            self.running.insert(cpu, next);
+        }
+    }
+}
+
+/// Whoever takes a task from another run queue takes that one's lock, which a CPU holds until it has switched away from
+/// the task. This is so for those that idle CPUs take from a shared queue as soon as it is there, and for those that
+/// `ops.enqueue()` sends elsewhere when their slices are over.
+#[test]
+fn a_task_that_is_taken_while_its_cpu_switches_away_begins_when_that_is_over() {
+    for (kind, tasks, machine) in [
+        (Kind::Simple, 12, MACHINE),
+        (Kind::Minimal, 12, MACHINE),
+        (Kind::Swaps, 3, "test-2c"),
+        (Kind::Swaps, 12, MACHINE),
+    ] {
+        let mut twice = Twice::default();
+        listen(kind, machine, "v7.2", &spinners(&vec![0; tasks]), 1_000 * MS, &mut twice).unwrap();
+        assert_eq!(twice.found, Vec::<String>::new(), "{kind:?}");
+        assert!(twice.moved > 20, "{kind:?}: tasks have moved {} times", twice.moved);
+    }
+}
+
+/// What an operation sees.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    call: Call,
+    this_cpu: Cpu,
+    current: Option<TaskId>,
+    preempt_count: u32,
+    /// `task_cpu()` of the task that it is about.
+    task_cpu: Option<Cpu>,
+    /// The time of the event, what `scx_bpf_now()` returns, and the time of now, ns.
+    times: [u64; 3],
+    /// What runs on the CPU.
+    curr: Curr,
+}
+
+/// A scheduler, and what its operations see. It has some operations more than the scheduler, which do nothing.
+#[derive(Clone, Debug)]
+struct Watched(Kind, Arc<Mutex<Vec<Seen>>>, Arc<Mutex<Vec<TaskInfo>>>);
+
+struct Watcher(Arc<Mutex<Vec<Seen>>>);
+
+impl CallListener for Watcher {
+    fn calls(&mut self, ext: &Ext, call: Call) {
+        let of = match call {
+            Call::Enqueue { p, .. } | Call::Running { p } | Call::SelectCpu { p, .. } | Call::Tick { p } => Some(p),
+            _ => None,
+        };
+        self.0.lock().unwrap().push(Seen {
+            call,
+            this_cpu: ext.this_cpu,
+            current: ext.current,
+            preempt_count: ext.preempt_count,
+            task_cpu: of.map(|p| ext.task(p).cpu),
+            times: [ext.now, ext.scx_bpf_now(), ext.clock()],
+            curr: ext.rqs[ext.this_cpu as usize].curr,
+        });
+    }
+}
+
+impl Scheduler for Watched {
+    fn name(&self) -> &str {
+        "watched"
+    }
+
+    fn load(&self, host: &Host<'_>) -> Result<(Declared, Box<dyn Ops>), String> {
+        let (mut declared, ops) = Test(self.0).load(host)?;
+        let more = [Member::Tick, Member::UpdateIdle, Member::Runnable];
+        let has = |op: &Member| declared.ops.has(*op) || more.contains(op);
+        declared.ops = Member::ALL.into_iter().filter(has).collect::<OpSet>();
+        declared.flags |= SCX_OPS_KEEP_BUILTIN_IDLE;
+        let tasks = Arc::clone(&self.2);
+        Ok((declared, Box::new(Listened::new(Box::new(Named(ops, tasks)), Watcher(Arc::clone(&self.1))))))
+    }
+
+    fn identity(&self) -> &str {
+        "watched"
+    }
+}
+
+/// A scheduler, and the tasks that it was told of.
+struct Named(Box<dyn Ops>, Arc<Mutex<Vec<TaskInfo>>>);
+
+impl TaskFields for Named {
+    fn slice(&self, p: TaskId) -> u64 {
+        self.0.slice(p)
+    }
+
+    fn set_slice(&mut self, p: TaskId, slice: u64) {
+        self.0.set_slice(p, slice);
+    }
+
+    fn dsq_vtime(&self, p: TaskId) -> u64 {
+        self.0.dsq_vtime(p)
+    }
+
+    fn set_dsq_vtime(&mut self, p: TaskId, vtime: u64) {
+        self.0.set_dsq_vtime(p, vtime);
+    }
+}
+
+impl Ops for Named {
+    fn add_task(&mut self, info: &TaskInfo) {
+        self.1.lock().unwrap().push(info.clone());
+        self.0.add_task(info);
+    }
+
+    fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
+        self.0.call(ext, call)
+    }
+}
+
+/// What the operations of a scheduler see of a load on eight CPUs, and the tasks.
+fn watch(kind: Kind, load: &Workload, until: u64) -> (Vec<Seen>, Vec<TaskInfo>) {
+    let watched = Watched(kind, Arc::default(), Arc::default());
+    run_under(&watched, true, MACHINE, "v7.2", load, until, &mut Heard::default()).unwrap();
+    let (seen, tasks) = (watched.1.lock().unwrap().clone(), watched.2.lock().unwrap().clone());
+    (seen, tasks)
+}
+
+#[test]
+fn preempt_count_says_from_where_a_task_is_woken() {
+    // Timers wake these, and tasks wake those.
+    let (timers, _) = watch(Kind::Simple, &run_sleep(4, ns(50_000), ns(50_000)), 20 * MS);
+    let (pairs, _) = watch(Kind::Simple, &ping_pong(2), 20 * MS);
+    let wakes =
+        |seen: &&Seen| matches!(seen.call, Call::SelectCpu { wake_flags, .. } if wake_flags & SCX_WAKE_FORK == 0);
+    let (by_timers, by_tasks) = (timers.iter().filter(wakes).count(), pairs.iter().filter(wakes).count());
+    assert!(by_timers > 200 && by_tasks > 2_000, "{by_timers} and {by_tasks} wake-ups");
+    // All that is about the wake-up sees the same.
+    for seen in timers.iter().filter(|seen| wakes(seen)) {
+        assert_eq!(seen.preempt_count, HARDIRQ_OFFSET, "{seen:?}");
+    }
+    // But for those of kworkers.
+    let of_tasks = pairs.iter().filter(|seen| wakes(seen) && seen.current.is_some() && seen.preempt_count == 0).count();
+    assert!(of_tasks * 100 > by_tasks * 99, "{of_tasks} of {by_tasks}");
+    for seen in &pairs {
+        match seen.call {
+            Call::Tick { .. } => assert_eq!(seen.preempt_count, HARDIRQ_OFFSET, "{seen:?}"),
+            // __schedule()
+            Call::Dispatch { .. } => assert_eq!(seen.preempt_count, 0, "{seen:?}"),
+            _ => assert_ne!(seen.preempt_count, SOFTIRQ_OFFSET, "{seen:?}"),
+        }
+    }
+}
+
+/// The clock of this CPU's run queue is valid from `update_rq_clock()` to the unlock, so that an operation under that
+/// lock sees one time. `ops.select_cpu()` has no lock, `ops.enqueue()` on another run queue not this one's, and a
+/// dispatch has unpinned it.
+#[test]
+fn the_clock_of_the_run_queue_is_valid_under_its_lock() {
+    let (mut seen, _) = watch(Kind::Simple, &run_sleep(24, ns(50_000), ns(50_000)), 20 * MS);
+    seen.append(&mut watch(Kind::Simple, &ping_pong(20), 20 * MS).0);
+    let (mut own, mut other, mut fresh) = (0, 0, 0);
+    for seen in seen.iter().filter(|seen| seen.times[0] != 0) {
+        let [event, now, clock] = seen.times;
+        match seen.call {
+            Call::Enqueue { .. } if seen.task_cpu == Some(seen.this_cpu) && seen.curr != Curr::Idle => {
+                // A wake-up sees the time of the event, and put_prev_task_scx() after a dispatch the time of now.
+                own += u32::from(now == event);
+            }
+            Call::Enqueue { .. } if seen.task_cpu != Some(seen.this_cpu) => {
+                assert_eq!(now, clock, "{seen:?}");
+                other += 1;
+            }
+            Call::SelectCpu { .. } | Call::Dispatch { .. } => {
+                assert_eq!(now, clock, "{seen:?}");
+                fresh += u32::from(now > event);
+            }
+            Call::Tick { .. } => assert_eq!(now, event, "{seen:?}"),
+            _ => {}
+        }
+    }
+    assert!(own > 20 && other > 20 && fresh > 200, "{own} {other} {fresh}");
+}
+
+#[test]
+fn idle_cpus_are_known_from_the_beginning() {
+    let (seen, _) = watch(Kind::Simple, &spinners(&[0]), MS);
+    let first_fork = seen.iter().position(|seen| matches!(seen.call, Call::SelectCpu { .. })).expect("a fork");
+    let told: Vec<Cpu> = seen[..first_fork]
+        .iter()
+        .filter_map(|seen| match seen.call {
+            Call::UpdateIdle { cpu, idle: true } => Some(cpu),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, (0..8).collect::<Vec<_>>());
+    // What was done before the run began, which is before CPU 0 has a task, has no other time.
+    let begins = seen.iter().position(|seen| matches!(seen.call, Call::UpdateIdle { idle: false, .. }));
+    let before = &seen[..begins.expect("the shell runs")];
+    assert!(before.len() > 8 && before.iter().all(|seen| seen.times == [0; 3]), "{before:?}");
+    assert!(seen.iter().all(|seen| !matches!(seen.call, Call::UpdateIdle { cpu, .. } if cpu != seen.this_cpu)));
+}
+
+/// The shell forks a load on CPU 0, which is not idle meanwhile: a scheduler that looks for an idle CPU takes another,
+/// and one that asks who runs there gets the shell.
+#[test]
+fn the_shell_that_forks_a_load_runs_on_its_cpu() {
+    let (seen, tasks) = watch(Kind::Simple, &spinners(&[0; 4]), MS);
+    let shell = tasks.iter().find(|task| task.comm == "sh").expect("a shell");
+    assert_eq!((shell.task, shell.kthread, shell.kworker), (TaskId(0), false, false));
+    let forks: Vec<&Seen> = seen.iter().filter(|seen| matches!(seen.call, Call::SelectCpu { .. })).collect();
+    assert_eq!(forks.len(), 4);
+    for fork in forks {
+        assert_eq!((fork.this_cpu, fork.current, fork.curr), (0, Some(shell.task), Curr::Ext(shell.task)), "{fork:?}");
+    }
+    let children: Vec<&TaskInfo> = tasks.iter().filter(|task| task.parent == Some(shell.task)).collect();
+    assert_eq!(children.len(), 4);
+    // It does what a task does, in order, and its CPU looks for work when it waits.
+    let of_shell: Vec<Member> = seen
+        .iter()
+        .filter(|seen| match seen.call {
+            Call::Runnable { p, .. } | Call::Running { p } | Call::Stopping { p, .. } => p == shell.task,
+            _ => false,
+        })
+        .map(|seen| seen.call.op())
+        .collect();
+    assert_eq!(of_shell, [Member::Runnable, Member::Running, Member::Stopping].repeat(4));
+    let mut heard = Heard::default();
+    run_under(&Test(Kind::Simple), true, MACHINE, "v7.2", &spinners(&[0; 4]), MS, &mut heard).unwrap();
+    let first = heard.ran.iter().filter(|(_, _, task)| task.is_some()).take(4).map(|&(_, cpu, _)| cpu);
+    assert!(first.clone().all(|cpu| cpu != 0), "{:?}", first.collect::<Vec<_>>());
+    // With tasks for all CPUs, the shell's has one, too.
+    let mut heard = Heard::default();
+    run_under(&Test(Kind::Simple), true, MACHINE, "v7.2", &spinners(&[0; 9]), MS, &mut heard).unwrap();
+    let mut cpus: Vec<Cpu> =
+        heard.ran.iter().filter(|(at, _, task)| *at < MS / 10 && task.is_some()).map(|ran| ran.1).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    assert_eq!(cpus, (0..8).collect::<Vec<_>>());
+}
+
+#[test]
+fn kworkers_are_named_and_marked_as_the_kernels() {
+    let (_, tasks) = watch(Kind::Simple, &ping_pong(1), MS);
+    let kworkers: Vec<&TaskInfo> = tasks.iter().filter(|task| task.kworker).collect();
+    assert_eq!(kworkers.len(), 8);
+    for (cpu, kworker) in kworkers.iter().enumerate() {
+        assert_eq!((kworker.comm.as_str(), kworker.kthread), (format!("kworker/{cpu}:0").as_str(), true));
+        assert_eq!(kworker.cpus_ptr.iter().collect::<Vec<_>>(), [cpu as Cpu]);
+    }
+    assert!(tasks.iter().filter(|task| !task.kworker).all(|task| !task.kthread));
 }

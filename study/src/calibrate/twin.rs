@@ -362,5 +362,6 @@ fn workload(programs: Vec<Vec<Op>>, channels: Vec<Channel>, tasks: Vec<Task>) ->
         params: vec![],
         groups: vec![],
         interrupts: vec![],
+        changes: vec![],
     }
 }

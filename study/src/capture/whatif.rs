@@ -4,7 +4,7 @@ use super::{CaptureError, Captured};
 use crate::compare::{Case, Experiment, Published, Variant};
 use crate::stats::about;
 use std::path::Path;
-use wakelab_events::stream::{RunDescription, Source};
+use wakelab_events::stream::{RunDescription, ScxSteps, Source};
 use wakelab_events::{Reader, Row};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
@@ -72,6 +72,9 @@ pub fn recorded_side(
     };
     let wrong = |what: String| WhatIfError::Switches { path: path.clone(), what };
     let all: Switches = match (source, &about.switches) {
+        (Source::Simulated(folder), _) if ScxSteps::has(folder) => {
+            return Err(wrong("it ran under a scheduler of sched_ext; expected a run of the fair class".to_owned()));
+        }
         (Source::Simulated(_), Some(switches)) => switches.parse().map_err(|e| wrong(format!("{e}")))?,
         (Source::Recorded(tables), _) => match tables.decisions.first() {
             None => Switches::default(),

@@ -18,7 +18,7 @@ pub(crate) use catalogue::loads;
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
 pub use matrix::{Flags, MatrixSpec, NamedSide};
 pub use panel::{Panel, PanelPart, RungSpec};
-pub use side::named_scheduler;
+pub use side::{AddedSide, named_scheduler};
 pub(crate) use spec::found_from;
 pub use spec::{Given, Place, REPEATS, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
 pub use sweep::{Axis, AxisValue, Grid, SweepSpec};

@@ -6,6 +6,7 @@ use super::{Given, MatrixSpec, NamedSide, REPEATS_MAX, Spec, SpecError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wakelab_input::{Document, Table};
+use wakelab_scheduler_source::Schedulers;
 
 /// The highest weight of a part.
 const WEIGHT_MAX: u64 = 1000;
@@ -93,6 +94,11 @@ impl Panel {
             parts: tables.iter().map(part).collect::<Result<_, SpecError>>()?,
             name,
         })
+    }
+
+    /// Takes schedulers of sched_ext that the base and candidates name from there.
+    pub fn set_schedulers(&mut self, schedulers: &Schedulers) {
+        self.parts.iter_mut().for_each(|part| part.spec.common.schedulers = schedulers.clone());
     }
 
     /// The files that the parts name, as far as they exist.

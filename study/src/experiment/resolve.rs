@@ -88,6 +88,13 @@ impl Spec {
                 wakelab_sim::check_power(&machine, &side.kernel, pm).map_err(|e| given.error(e.to_string()))?;
             }
         }
+        for (side, given) in sides {
+            let Some(scheduler) = &side.scheduler else { continue };
+            let workloads = cases.iter().map(|case| &case.workload);
+            let missing = wakelab_sim::cgroup_warn_missing(&machine, &side.kernel, &**scheduler, workloads);
+            let missing = missing.map_err(|error| given.error(error.to_string()))?;
+            warnings.extend(missing.into_iter().map(|line| format!("{}: {line}", given.place)));
+        }
         if !machine.energy_model().is_empty() {
             for (side, given) in sides {
                 let why = wakelab_sim::no_eas(&machine, &side.kernel, side.features, side.pm);
@@ -182,7 +189,10 @@ impl Spec {
             };
             let (scheduler, found) =
                 load_scheduler(&self.schedulers, &name, &named.settings).map_err(|what| given.error(what))?;
-            wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|e| given.error(e.to_string()))?;
+            let (_, missing) =
+                wakelab_sim::check_scheduler(machine, kernel, &scheduler).map_err(|e| given.error(e.to_string()))?;
+            let new: Vec<String> = missing.into_iter().filter(|warning| !warnings.contains(warning)).collect();
+            warnings.extend(new);
             side.scheduler = Some(Arc::new(scheduler));
             let separator = if side.label.is_empty() { "" } else { "," };
             // The version of a crate that is named without one is part of the result; where an experiment lies is not.

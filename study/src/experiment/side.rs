@@ -1,6 +1,9 @@
 //! A side as it is written: switches, the kernel that it may name itself, and its name.
 
 use crate::scheduler::load_scheduler;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
 use wakelab_input::printable;
 use wakelab_kernel::{Setting, SettingError, Switches};
 use wakelab_scheduler::BpfScheduler;
@@ -77,8 +80,8 @@ impl SchedulerText {
     }
 }
 
-impl std::fmt::Display for SchedulerText {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for SchedulerText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{SCHEDULER}{}", self.name)?;
         self.settings.iter().try_for_each(|(name, value)| write!(f, ",{VARIABLE}{name}={value}"))
     }
@@ -97,6 +100,59 @@ pub fn named_scheduler(schedulers: &Schedulers, text: &str) -> Result<BpfSchedul
     }
     let named = side.scheduler.expect("the text begins with one");
     load_scheduler(schedulers, &named.name, &named.settings).map(|(scheduler, _)| scheduler)
+}
+
+/// What is added to the switches of another side: switches, and a scheduler of sched_ext whose path begins at the
+/// current folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AddedSide {
+    /// The switches.
+    pub switches: Switches,
+    scheduler: Option<SchedulerText>,
+}
+
+impl FromStr for AddedSide {
+    type Err = String;
+
+    /// Fails with what is wrong if a word is unknown or names a kernel.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match SideText::parse(text)? {
+            SideText { kernel: Some(kernel), .. } => {
+                Err(format!("kernel={kernel} names a kernel; expected switches and schedulers alone"))
+            }
+            SideText { scheduler, switches, .. } => Ok(AddedSide { switches, scheduler }),
+        }
+    }
+}
+
+impl AddedSide {
+    /// The scheduler, if there is one, and how the side is written, with the version of a crate that was found.
+    ///
+    /// # Errors
+    /// Fails if the scheduler cannot be found, read or compiled.
+    pub fn load(&self, schedulers: &Schedulers) -> Result<(Option<Arc<BpfScheduler>>, String), String> {
+        let Some(SchedulerText { name, settings }) = &self.scheduler else { return Ok((None, self.to_string())) };
+        let (scheduler, name) = load_scheduler(schedulers, name, settings)?;
+        let found = SchedulerText { name, settings: settings.clone() };
+        let label = AddedSide { scheduler: Some(found), ..self.clone() }.to_string();
+        Ok((Some(Arc::new(scheduler)), label))
+    }
+
+    /// The side on top of these switches.
+    #[must_use]
+    pub fn on(&self, base: &Switches) -> Self {
+        AddedSide { switches: base.then(&self.switches), scheduler: self.scheduler.clone() }
+    }
+}
+
+impl fmt::Display for AddedSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.scheduler {
+            Some(scheduler) if self.switches.is_empty() => write!(f, "{scheduler}"),
+            Some(scheduler) => write!(f, "{scheduler},{}", self.switches),
+            None => write!(f, "{}", self.switches),
+        }
+    }
 }
 
 impl SideText {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use wakelab_input::{Document, Table, Value};
+use wakelab_scheduler_source::Schedulers;
 
 /// The highest number of points that can be drawn.
 const SAMPLES_MAX: u64 = 10_000_000;
@@ -205,6 +206,11 @@ impl SweepSpec {
             text: toml.to_owned(),
             place: Place::File { path: path.to_owned(), line: None, key: None },
         })
+    }
+
+    /// Takes schedulers of sched_ext that sides name from there.
+    pub fn set_schedulers(&mut self, schedulers: &Schedulers) {
+        self.grids.iter_mut().for_each(|grid| grid.common.schedulers = schedulers.clone());
     }
 
     /// The absolute paths that the grids name. What has only the sweep's folder lacks them.

@@ -32,12 +32,40 @@ struct Group {
     start_ms: u64,
 }
 
+/// A CPU that goes offline, and comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hotplug {
+    /// Which, from 1 on.
+    cpu: u32,
+    offline_ms: u64,
+    /// When it comes back; `None` for never.
+    online_ms: Option<u64>,
+}
+
+impl Hotplug {
+    fn draw(random: &mut Rand64, cpu: u32) -> Self {
+        let offline_ms = up_to(random, 300);
+        let online_ms = (up_to(random, 4) != 0).then(|| offline_ms + 1 + up_to(random, 150));
+        Hotplug { cpu, offline_ms, online_ms }
+    }
+
+    fn to_toml(self, text: &mut String) {
+        let mut change = |key: &str, ms: u64| {
+            let _ = write!(text, "\n[[change]]\nat = \"{ms}ms\"\n{key} = \"{}\"\n", self.cpu);
+        };
+        change("offline", self.offline_ms);
+        self.online_ms.into_iter().for_each(|ms| change("online", ms));
+    }
+}
+
 /// A workload, and the machine that it runs on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     /// The number of the machine among those that are given.
     pub machine: usize,
     groups: Vec<Group>,
+    /// A CPU once.
+    hotplugs: Vec<Hotplug>,
 }
 
 /// From `low` on to `high`, each power as likely as any other.
@@ -197,17 +225,42 @@ impl Group {
 }
 
 impl Load {
-    /// The workload of a number under a seed; `nr_cpus` are those of each machine.
-    pub fn draw(seed: u64, number: u32, nr_cpus: &[u32]) -> Self {
+    /// The workload of a number under a seed; `nr_cpus` are those of each machine. With `hotplug`, CPUs of a third of
+    /// all workloads go offline.
+    pub fn draw(seed: u64, number: u32, nr_cpus: &[u32], hotplug: bool) -> Self {
         let mut random = Rand64::new(u128::from(seed) << 32 | u128::from(number));
         let machine = up_to(&mut random, nr_cpus.len() as u64) as usize;
         let groups = 1 + up_to(&mut random, 5);
-        Load { machine, groups: (0..groups).map(|_| Group::draw(&mut random, nr_cpus[machine])).collect() }
+        let groups = (0..groups).map(|_| Group::draw(&mut random, nr_cpus[machine])).collect();
+        let mut hotplugs = Vec::new();
+        if hotplug && up_to(&mut random, 3) == 0 {
+            let part = 1 + up_to(&mut random, 3);
+            for cpu in 1..nr_cpus[machine] {
+                if up_to(&mut random, 4) < part {
+                    hotplugs.push(Hotplug::draw(&mut random, cpu));
+                }
+            }
+        }
+        Load { machine, groups, hotplugs }
     }
 
-    /// What is simpler than it, the simplest first: fewer groups, a smaller machine, then simpler groups.
+    /// What is simpler than it, the simplest first: CPUs that stay, fewer groups, a smaller machine, then simpler
+    /// groups.
     pub fn simpler(&self, nr_cpus: &[u32]) -> Vec<Load> {
         let mut simpler = Vec::new();
+        let mut with = |hotplugs: Vec<Hotplug>| {
+            if hotplugs != self.hotplugs {
+                simpler.push(Load { hotplugs, ..self.clone() });
+            }
+        };
+        with(Vec::new());
+        for at in 0..self.hotplugs.len() {
+            let mut hotplugs = self.hotplugs.clone();
+            hotplugs.remove(at);
+            with(hotplugs.clone());
+            hotplugs.insert(at, Hotplug { online_ms: None, ..self.hotplugs[at] });
+            with(hotplugs);
+        }
         if self.groups.len() > 1 {
             for without in 0..self.groups.len() {
                 let mut load = self.clone();
@@ -231,6 +284,7 @@ impl Load {
     /// The same on a smaller machine; `None` if a group has no CPU there.
     fn on(&self, machine: usize, nr_cpus: u32) -> Option<Load> {
         let mut load = Load { machine, ..self.clone() };
+        load.hotplugs.retain(|hotplug| hotplug.cpu < nr_cpus);
         for group in &mut load.groups {
             if let Some(cpus) = &mut group.cpus {
                 cpus.retain(|&cpu| cpu < nr_cpus);
@@ -254,6 +308,7 @@ impl Load {
         text += "\n[workload]\nbenchmark = \"scx-check\"\ncase = \"drawn\"\nmetric = \"throughput\"\n";
         text += "unit = \"rounds/s\"\nbetter = \"higher\"\n";
         self.groups.iter().enumerate().for_each(|(number, group)| group.to_toml(number, &mut text));
+        self.hotplugs.iter().for_each(|hotplug| hotplug.to_toml(&mut text));
         text
     }
 }
@@ -269,7 +324,7 @@ mod tests {
     #[test]
     fn all_that_is_drawn_is_a_workload_that_can_be_read() {
         for number in 0..300 {
-            let load = Load::draw(7, number, &CPUS);
+            let load = Load::draw(7, number, &CPUS, number % 2 == 0);
             for load in std::iter::once(load.clone()).chain(load.simpler(&CPUS)) {
                 let text = load.to_toml(&["a test".to_owned()]);
                 let workload = from_toml(&text, Path::new("drawn.toml"), 1).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -281,22 +336,35 @@ mod tests {
     }
 
     #[test]
+    fn cpus_go_offline_if_the_scheduler_goes_on() {
+        let of = |number, hotplug| Load::draw(7, number, &CPUS, hotplug);
+        let mut with = 0;
+        for number in 0..300 {
+            let load = of(number, true);
+            with += usize::from(!load.hotplugs.is_empty());
+            // All else is as without.
+            assert_eq!(Load { hotplugs: Vec::new(), ..load }, of(number, false));
+        }
+        assert!((20..100).contains(&with), "{with}");
+    }
+
+    #[test]
     fn what_is_simpler_ends() {
         for number in 0..50 {
-            let mut load = Load::draw(1, number, &CPUS);
+            let mut load = Load::draw(1, number, &CPUS, true);
             let mut steps = 0;
             while let Some(simpler) = load.simpler(&CPUS).into_iter().next() {
                 load = simpler;
                 steps += 1;
                 assert!(steps < 100, "{load:?}");
             }
-            assert_eq!((load.tasks(), CPUS[load.machine]), (1, 1));
+            assert_eq!((load.tasks(), CPUS[load.machine], load.hotplugs.len()), (1, 1, 0));
         }
     }
 
     #[test]
     fn a_number_is_one_workload_and_numbers_differ() {
-        let of = |number| Load::draw(3, number, &CPUS);
+        let of = |number| Load::draw(3, number, &CPUS, true);
         assert_eq!(of(5), of(5));
         assert!((1..20).all(|number| of(number) != of(0)));
     }

@@ -14,7 +14,8 @@
 //! found so is a stall if it lasts in a longer run with a longer timeout, too, or else only a long wait, which is
 //! counted. Unfairness is looked at in a longer run likewise.
 //!
-//! CPUs neither leave nor come, since the simulator has no hotplug.
+//! CPUs go offline and come back in some workloads of a scheduler that has operations for it. One that has none is
+//! ended by the core then, which is no finding.
 
 mod load;
 mod order;
@@ -27,7 +28,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_events::Digest;
-use wakelab_ext::ops::{ExitKind, Scheduler};
+use wakelab_ext::ops::{ExitKind, Op, Scheduler};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sim::{Mechanisms, Setup, SimError, run, run_seed};
@@ -176,9 +177,9 @@ impl Check<'_> {
     /// # Errors
     /// Fails if a workload cannot be simulated on one of the machines, or if the scheduler cannot be loaded there.
     pub fn check(&self, budget: u32) -> Result<Checked, SimError> {
-        let nr_cpus = self.nr_cpus();
+        let (nr_cpus, hotplug) = (self.nr_cpus(), self.hotplug()?);
         let seen = run_all(budget as usize, self.jobs, self.stop, |number, finished| {
-            let load = Load::draw(self.seed, number as u32, &nr_cpus);
+            let load = Load::draw(self.seed, number as u32, &nr_cpus, hotplug);
             let seen = self.look_at(&load, None)?;
             (self.done)(finished.next());
             Ok(seen)
@@ -204,7 +205,7 @@ impl Check<'_> {
         let failed: Vec<(Finding, Vec<u32>)> = by_kind.into_values().collect();
         let smallest = run_all(failed.len(), self.jobs, self.stop, |at, _| {
             let (finding, numbers) = &failed[at];
-            self.smallest(finding, numbers).map(Some)
+            self.smallest(finding, numbers, hotplug).map(Some)
         })?;
         for smallest in smallest {
             match smallest {
@@ -232,9 +233,9 @@ impl Check<'_> {
     /// # Errors
     /// As [`Check::check`].
     pub fn digests(&self, count: u32) -> Result<Vec<(u64, u64)>, SimError> {
-        let nr_cpus = self.nr_cpus();
+        let (nr_cpus, hotplug) = (self.nr_cpus(), self.hotplug()?);
         let digests = run_all(count as usize, self.jobs, self.stop, |number, _| {
-            let load = Load::draw(self.seed, number as u32, &nr_cpus);
+            let load = Load::draw(self.seed, number as u32, &nr_cpus, hotplug);
             let workload = read(&load)?;
             let scheduler = Watched::new(self.scheduler, TIMEOUT_MS);
             let mut digest = Digest::default();
@@ -245,15 +246,21 @@ impl Check<'_> {
         Ok(digests.into_iter().flatten().collect())
     }
 
+    /// Whether the scheduler goes on if CPUs come and go.
+    fn hotplug(&self) -> Result<bool, SimError> {
+        let (declared, _) = wakelab_sim::check_scheduler(&self.machines[0], self.kernel, self.scheduler)?;
+        Ok(declared.ops.has(Op::CpuOnline) && declared.ops.has(Op::CpuOffline))
+    }
+
     fn nr_cpus(&self) -> Vec<u32> {
         self.machines.iter().map(|machine| machine.topology.nr_cpus()).collect()
     }
 
     /// Looks for a smaller workload that fails as the first of these numbers does. Returns it with whether the search
     /// came to its end.
-    fn smallest(&self, finding: &Finding, numbers: &[u32]) -> Result<(Smallest, bool), SimError> {
+    fn smallest(&self, finding: &Finding, numbers: &[u32], hotplug: bool) -> Result<(Smallest, bool), SimError> {
         let nr_cpus = self.nr_cpus();
-        let mut load = Load::draw(self.seed, numbers[0], &nr_cpus);
+        let mut load = Load::draw(self.seed, numbers[0], &nr_cpus, hotplug);
         let (mut finding, mut tried, mut whole) = (finding.clone(), 0, true);
         'smaller: loop {
             for simpler in load.simpler(&nr_cpus) {
@@ -374,7 +381,7 @@ impl Check<'_> {
                 let kind = match exit.kind {
                     ExitKind::Stall => Kind::Stall,
                     ExitKind::Fault => Kind::Fault,
-                    ExitKind::Error | ExitKind::ErrorBpf | ExitKind::UnregBpf => Kind::Error,
+                    ExitKind::Error | ExitKind::ErrorBpf | ExitKind::UnregBpf | ExitKind::UnregKern => Kind::Error,
                 };
                 let key = if kind == Kind::Stall { String::new() } else { key_of(&exit.message) };
                 seen.findings.push(Finding { kind, what: exit.to_string(), key });

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wakelab_events::sim::{Event, NewTask, Sink};
 use wakelab_sched::CpuMask;
 use wakelab_sched::runqueue::{LoadWeight, Policy};
-use wakelab_workload::{Op, Workload};
+use wakelab_workload::{Changed, Op, Workload};
 
 /// A task waited while a CPU that it may use was idle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +64,7 @@ struct Task {
 
 #[derive(Clone, Debug)]
 struct Cpu {
+    offline: bool,
     idle_since: Option<u64>,
     curr: Option<(u32, u64)>,
 }
@@ -78,6 +79,8 @@ pub(super) struct Watch {
     waiting: BTreeSet<u32>,
     longest: Option<Overlap>,
     now: u64,
+    /// CPUs that go offline (`false`) and come online, and when, ns; the latest first.
+    hotplugs: Vec<(u64, u32, bool)>,
 }
 
 /// Whether a program computes all the time.
@@ -95,13 +98,31 @@ impl Watch {
         let spins = |task: &&wakelab_workload::Task| {
             task.start_ns == 0 && !task.idle_policy && computes(&workload.programs[task.program as usize].ops)
         };
+        let hotplugs = workload.changes.iter().rev().flat_map(|change| match &change.what {
+            Changed::Offline { cpus } => cpus.iter().map(|&cpu| (change.at_ns, cpu, false)).collect(),
+            Changed::Online { cpus } => cpus.iter().map(|&cpu| (change.at_ns, cpu, true)).collect(),
+            _ => Vec::new(),
+        });
+        let hotplugs = hotplugs.collect();
         Watch {
             spinners: workload.tasks.iter().filter(spins).map(|task| task.name.clone()).collect(),
             tasks: BTreeMap::new(),
-            cpus: vec![Cpu { idle_since: Some(0), curr: None }; nr_cpus as usize],
+            cpus: vec![Cpu { offline: false, idle_since: Some(0), curr: None }; nr_cpus as usize],
             waiting: BTreeSet::new(),
             longest: None,
             now: 0,
+            hotplugs,
+        }
+    }
+
+    /// CPUs that are offline are not idle.
+    fn hotplugs(&mut self, time: u64) {
+        while let Some(&(at, cpu, online)) = self.hotplugs.last().filter(|&&(at, ..)| at <= time) {
+            self.hotplugs.pop();
+            self.leaves_idle(cpu, at);
+            let of = &mut self.cpus[cpu as usize];
+            of.offline = !online;
+            of.idle_since = online.then_some(at);
         }
     }
 
@@ -143,6 +164,7 @@ impl Watch {
     /// The longest time in which a task waited while a CPU that it may use was idle, of a run that ended at `end`, ns.
     pub fn longest_overlap(&mut self, end: u64) -> Option<Overlap> {
         let end = end.max(self.now);
+        self.hotplugs(end);
         for cpu in 0..self.cpus.len() as u32 {
             let waiting: Vec<u32> = self.waiting.iter().copied().collect();
             waiting.into_iter().for_each(|task| self.overlaps(task, cpu, end));
@@ -178,6 +200,7 @@ impl Sink for Watch {
     }
 
     fn event(&mut self, time: u64, event: &Event) {
+        self.hotplugs(time);
         self.now = time;
         match *event {
             Event::Enqueue { task, .. } => self.begins_to_wait(task, time),
@@ -196,6 +219,7 @@ impl Sink for Watch {
                         self.leaves_idle(cpu, time);
                         self.cpus[cpu as usize].curr = Some((next, time));
                     }
+                    None if self.cpus[cpu as usize].offline => {}
                     None => _ = self.cpus[cpu as usize].idle_since.get_or_insert(time),
                 }
             }

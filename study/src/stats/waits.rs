@@ -105,7 +105,8 @@ pub(crate) fn match_waits(
             | SourceEvent::Idle(_)
             | SourceEvent::Frequency(_)
             | SourceEvent::Power(_)
-            | SourceEvent::Hint(..) => {}
+            | SourceEvent::Hint(..)
+            | SourceEvent::Scx(_) => {}
         }
         Ok::<_, ReadError>(())
     })?;

@@ -1,5 +1,6 @@
 //! A recording or a simulated run as a Perfetto trace, in one pass and bounded memory.
 
+mod dsq_lengths;
 mod folder;
 
 pub use folder::{TraceFolder, TracedFile, Tracing};
@@ -8,6 +9,7 @@ use crate::recordings::Progress;
 use crate::stats::about;
 use crate::stats::wakeups::WakeupStream;
 use crate::time_ordered::{SourceEvent, TimeOrdered};
+use dsq_lengths::DsqLengths;
 use smallvec::SmallVec;
 use std::io::{self, Write};
 use wakelab_events::ReadError;
@@ -53,7 +55,12 @@ const ROWS_A_TICK: u64 = 4096;
 pub fn trace<W: Write>(source: &Source, out: W, progress: &dyn Progress) -> Result<(W, Traced), TraceError> {
     let about = about(source)?;
     let cpus = about.llcs.as_ref().map_or(wakelab_sched::domain::MAX_CPUS, |llcs| llcs.len() as u32);
-    let mut writing = Writing { trace: Trace::new(out, cpus)?, traced: Traced::default(), balances: !about.recorded };
+    let mut writing = Writing {
+        trace: Trace::new(out, cpus)?,
+        traced: Traced::default(),
+        balances: !about.recorded,
+        lengths: DsqLengths::default(),
+    };
     let mut since = 0;
     TimeOrdered::each(source, WakeupStream::of(source, &about), true, progress, |t_ns, item| {
         writing.item(t_ns, item)?;
@@ -75,6 +82,7 @@ struct Writing<W> {
     traced: Traced,
     /// Whether load balancing takes a CPU from a task without a switch, as in recordings of the simulator.
     balances: bool,
+    lengths: DsqLengths,
 }
 
 impl<W: Write> Writing<W> {
@@ -93,6 +101,10 @@ impl<W: Write> Writing<W> {
             SourceEvent::Idle(of) => trace.idle(t_ns, of.cpu, of.value),
             SourceEvent::Frequency(of) => trace.frequency(t_ns, of.cpu, of.value.unwrap_or(0)),
             SourceEvent::Power(spent) => trace.counter(t_ns, Counter::Power(spent.package), (spent.uw / 1000) as i64),
+            SourceEvent::Scx(row) => {
+                let changes = self.lengths.after(row.pid as i32, row.step, row.dsq.parse().ok());
+                changes.into_iter().try_for_each(|(queue, length)| trace.counter(t_ns, queue, length))
+            }
             SourceEvent::Hint(llc, SdShared::HasIdleCores(has)) => {
                 trace.counter(t_ns, Counter::HasIdleCores(llc), has.into())
             }
@@ -147,6 +159,7 @@ fn llc_util_percent(sum_util: i64, weight: u32) -> i64 {
 pub struct Tracer<W> {
     trace: Trace<W>,
     traced: Traced,
+    lengths: DsqLengths,
     error: Option<io::Error>,
 }
 
@@ -163,7 +176,12 @@ impl<W: Write> Tracer<W> {
     /// # Errors
     /// Fails if it cannot be written.
     pub fn new(out: W, cpus: u32) -> io::Result<Self> {
-        Ok(Tracer { trace: Trace::new(out, cpus)?, traced: Traced::default(), error: None })
+        Ok(Tracer {
+            trace: Trace::new(out, cpus)?,
+            traced: Traced::default(),
+            lengths: DsqLengths::default(),
+            error: None,
+        })
     }
 
     /// Returns the first error, once.
@@ -209,6 +227,10 @@ impl<W: Write> Tracer<W> {
             }
             Event::Placed { waker_cpu, waker, task, prev_cpu, ref decision, cpu, .. } => {
                 self.wake((now, now), (waker_cpu, waker), task, (prev_cpu, cpu), decision.as_ref())
+            }
+            Event::Scx { task, step, dsq, .. } => {
+                let changes = self.lengths.after(task as i32, step, dsq);
+                changes.into_iter().try_for_each(|(queue, length)| trace.counter(now, queue, length))
             }
             _ => return Ok(()),
         }?;

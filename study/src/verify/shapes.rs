@@ -105,6 +105,7 @@ fn own(
         params: vec![],
         groups: vec![],
         interrupts: vec![],
+        changes: vec![],
     }
 }
 

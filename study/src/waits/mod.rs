@@ -364,7 +364,11 @@ impl WaitListener for Finding<'_> {
                 }
             }
             SourceEvent::Idle(of) => self.tracker.idle_state(at_ns, of),
-            SourceEvent::Wake(_) | SourceEvent::Frequency(_) | SourceEvent::Power(_) | SourceEvent::Hint(..) => {}
+            SourceEvent::Wake(_)
+            | SourceEvent::Frequency(_)
+            | SourceEvent::Power(_)
+            | SourceEvent::Hint(..)
+            | SourceEvent::Scx(_) => {}
         }
     }
 

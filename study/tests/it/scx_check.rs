@@ -6,17 +6,21 @@ use wakelab_machine::Machine;
 use wakelab_scheduler::BpfScheduler;
 use wakelab_scheduler_source::Schedulers;
 use wakelab_study::experiment::named_scheduler;
-use wakelab_study::scx_check::{Check, Checked, Kind};
+use wakelab_study::scx_check::{Check, Checked, Kind, Smallest};
 
 fn scheduler(name: &str) -> BpfScheduler {
     named_scheduler(&Schedulers::default(), &format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 fn with<T>(scheduler: &str, machines: &[&str], jobs: usize, then: impl FnOnce(&Check<'_>) -> T) -> T {
+    seeded(5, scheduler, machines, jobs, then)
+}
+
+fn seeded<T>(seed: u64, scheduler: &str, machines: &[&str], jobs: usize, then: impl FnOnce(&Check<'_>) -> T) -> T {
     let scheduler = self::scheduler(scheduler);
     let machines: Vec<Machine> = machines.iter().map(|name| wakelab_machine::get(name).unwrap()).collect();
     let (kernel, stop) = (Preset::get("v7.2").unwrap(), &AtomicBool::new(false));
-    then(&Check { scheduler: &scheduler, machines: &machines, kernel, seed: 5, jobs, stop, done: &|_| {} })
+    then(&Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, done: &|_| {} })
 }
 
 fn check(scheduler: &str, machines: &[&str], budget: u32) -> Checked {
@@ -54,6 +58,17 @@ fn every_call_of_a_scheduler_with_all_operations_is_in_order() {
     let maximal = "scheduler/tests/data/selftests/maximal.bpf.o";
     let found = check(maximal, &["test-2c", "test-8c", "intel-kaby-lake-4c8t"], 12);
     assert!(found.smallest.iter().all(|smallest| smallest.finding.kind != Kind::Order), "{found:?}");
+}
+
+/// A scheduler that forgets the queues of CPUs that are offline: the smallest workload has one such CPU, and a task.
+#[test]
+fn a_stall_that_takes_a_cpu_that_goes_offline_is_found() {
+    // Other seeds find first that bound tasks, which go to local queues, keep a CPU from its own queue.
+    let found = seeded(4, "scheduler/tests/data/offline.bpf.o", &["test-2c"], 0, |check| check.check(12).unwrap());
+    let stall = |smallest: &&Smallest| smallest.finding.kind == Kind::Stall;
+    let smallest = found.smallest.iter().find(stall).unwrap_or_else(|| panic!("{found:?}"));
+    let changes = smallest.toml.matches("[[change]]").count();
+    assert!(changes == 1 && smallest.toml.contains("offline = \"1\"") && smallest.tasks <= 2, "{}", smallest.toml);
 }
 
 #[test]

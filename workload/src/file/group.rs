@@ -61,7 +61,7 @@ const QUOTA_MAX: u64 = 1 << 50;
 const PERIOD: u64 = 100_000_000;
 
 /// `max`, as "QUOTA" or "QUOTA PERIOD", with `burst`. `tg_set_cfs_bandwidth()` refuses what is refused here.
-fn cpu_max(table: &Table<'_>) -> Result<Option<CpuMax>, InputError> {
+pub(super) fn cpu_max(table: &Table<'_>) -> Result<Option<CpuMax>, InputError> {
     let burst = table.duration("burst")?;
     let Some(text) = table.any_text("max")? else {
         return match burst {

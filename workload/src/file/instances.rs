@@ -87,6 +87,7 @@ impl WorkloadFile {
             (false, 1) => "1 task".to_owned(),
             (false, tasks) => format!("{tasks} tasks"),
         };
+        let changes = self.changes.iter().map(|change| change.of(&tasks)).collect();
         Workload {
             benchmark,
             case,
@@ -102,6 +103,7 @@ impl WorkloadFile {
             params: vec![],
             groups: self.groups.clone(),
             interrupts: self.interrupts.clone(),
+            changes,
         }
     }
 

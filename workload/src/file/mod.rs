@@ -1,5 +1,6 @@
 //! Workloads from TOML files. docs/workloads.md describes the format.
 
+mod change;
 mod distribution;
 mod group;
 mod header;
@@ -13,6 +14,7 @@ mod task;
 use crate::error::{About, NO_FILE, WorkloadError};
 use crate::validate::{NR_CPUS_MAX, reached};
 use crate::{Call, Distribution, Group, Interrupt, Kind, Op, Program};
+use change::ChangeDef;
 use header::Header;
 use program::{Phase, Phases};
 use resource::ResourceDef;
@@ -40,9 +42,11 @@ pub(crate) struct WorkloadFile {
     tasks: Vec<TaskDef>,
     groups: Vec<Group>,
     interrupts: Vec<Interrupt>,
+    changes: Vec<ChangeDef>,
 }
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
+    "change",
     "group",
     "interrupt",
     "workload",
@@ -128,6 +132,7 @@ impl WorkloadFile {
         if tasks.is_empty() {
             return Err(root.missing("task", "one or more `[[task]]` tables"));
         }
+        let changes = change::read_all(&root.tables("change", &change::KEYS)?, &groups, &tasks)?;
         let runs = reached(&programs, tasks.iter().map(TaskDef::program));
         if let Some(unused) = runs.iter().position(|runs| !runs) {
             let what = "no task runs or forks this program; expected one that does";
@@ -144,6 +149,7 @@ impl WorkloadFile {
             tasks,
             groups,
             interrupts,
+            changes,
         };
         if !file.by_instance() {
             header::refuse_instances(&root.need_table("workload", &header::KEYS)?)?;

@@ -167,6 +167,7 @@ impl RtApp {
             params: vec![],
             groups: vec![],
             interrupts: vec![],
+            changes: vec![],
         }
     }
 

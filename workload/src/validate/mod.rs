@@ -6,10 +6,11 @@ mod program;
 mod resources;
 
 use crate::error::{About, WorkloadError};
-use crate::{Call, Op, Program, Realtime, Task, Workload};
+use crate::{Call, Changed, Op, Program, Realtime, Task, Workload};
 pub(crate) use forks::reached;
 use forks::{Families, families};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// The most CPUs that a machine may have.
 pub const NR_CPUS_MAX: u32 = 8192;
@@ -78,6 +79,7 @@ impl Workload {
         }
         self.check_realtime(&families)?;
         self.check_interrupts(nr_cpus)?;
+        self.check_changes(nr_cpus)?;
         for (index, program) in self.programs.iter().enumerate() {
             program::check_locks(program, &|mutex| self.resource_name(index, mutex))
                 .map_err(|wrong| wrong.in_program(program))?;
@@ -116,6 +118,58 @@ impl Workload {
                                 change of policy before";
                     return Err(WrongStep::new(step, what).in_program(&self.programs[program]));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what is changed during the run: CPUs, groups and tasks are there, and CPUs go offline that are online.
+    fn check_changes(&self, nr_cpus: u32) -> Result<(), WorkloadError> {
+        let mut offline = BTreeSet::new();
+        for change in &self.changes {
+            let at = Duration::from_nanos(change.at_ns);
+            let wrong = |what| WorkloadError::new(About::Whole, format!("the change at {at:?}: {what}"));
+            let group = match &change.what {
+                Changed::Offline { cpus } | Changed::Online { cpus } => {
+                    let goes = matches!(change.what, Changed::Offline { .. });
+                    for &cpu in cpus {
+                        if cpu >= nr_cpus {
+                            let last = nr_cpus.saturating_sub(1);
+                            return Err(wrong(format!("CPU {cpu}; the machine has CPUs 0 to {last}")));
+                        }
+                        if cpu == 0 {
+                            return Err(wrong("CPU 0 cannot go offline; expected CPUs from 1 on".to_owned()));
+                        }
+                        if !(if goes { offline.insert(cpu) } else { offline.remove(&cpu) }) {
+                            let is = if goes { "offline" } else { "online" };
+                            return Err(wrong(format!("CPU {cpu} is {is} already; expected another CPU")));
+                        }
+                    }
+                    continue;
+                }
+                Changed::Weight { group, .. } | Changed::Idle { group, .. } | Changed::Max { group, .. } => {
+                    if *group == 0 {
+                        return Err(wrong("the root group has no settings; expected another group".to_owned()));
+                    }
+                    *group
+                }
+                Changed::Move { tasks, group } => {
+                    if let Some(task) = tasks.iter().find(|&&task| task as usize >= self.tasks.len()) {
+                        return Err(wrong(format!("task {task} moves, of {}", self.tasks.len())));
+                    }
+                    let cpuset = |group: u32| Some(self.groups.get(group.checked_sub(1)? as usize)?.cpus.as_ref());
+                    let other =
+                        |&&task: &&u32| cpuset(self.tasks[task as usize].group).flatten() != cpuset(*group).flatten();
+                    if let Some(task) = tasks.iter().find(other) {
+                        let name = &self.tasks[*task as usize].name;
+                        let what = format!("{name} moves to a group with other cpus, which is not modelled");
+                        return Err(wrong(what + "; expected a group with the same"));
+                    }
+                    *group
+                }
+            };
+            if group as usize > self.groups.len() {
+                return Err(wrong(format!("group {group}, of {}", self.groups.len())));
             }
         }
         Ok(())

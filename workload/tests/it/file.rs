@@ -171,7 +171,7 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("[[channel]]", "[[chanel]]"),
-        "8: `chanel`: unknown key; expected group, interrupt, workload, channel, mutex, condition, barrier, \
+        "8: `chanel`: unknown key; expected change, group, interrupt, workload, channel, mutex, condition, barrier, \
          spinlock, distribution, phase, program, task\n  hint: did you mean `channel`?"
     );
     assert_eq!(changed("sync = true", "xyz = 1"), "20: `program.ops.xyz`: unknown key; expected send, sync");

@@ -55,6 +55,7 @@ fn the_benchmark_of_the_guide_is_sound() {
                 params: values.into_params(),
                 groups: vec![],
                 interrupts: vec![],
+                changes: vec![],
             };
             assert_eq!(workload.validate(4), Ok(()));
         }

@@ -20,6 +20,7 @@ mod rt_app;
 mod rt_app_corpus;
 mod rt_app_errors;
 mod rt_app_examples;
+mod run_changes;
 mod schbench;
 mod servers;
 mod tbench;

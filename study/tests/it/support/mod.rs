@@ -110,6 +110,7 @@ pub fn workload(load: &str) -> Workload {
         }],
         groups: vec![],
         interrupts: vec![],
+        changes: vec![],
     }
 }
 
