@@ -123,6 +123,16 @@ impl ExtStats {
     }
 }
 
+/// Calls of an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpTime {
+    /// How many there were.
+    pub calls: u64,
+    /// How long they took, ns at full speed, with waits for the locks of queues and without operations that they
+    /// called in turn.
+    pub ns: u64,
+}
+
 /// Where `scx_bpf_dsq_insert()` puts a task that is being placed or enqueued (`direct_dispatch_task`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direct {
@@ -241,6 +251,9 @@ pub struct Ext {
     requests: Vec<Request>,
     /// Time that was taken since the caller last asked, ns.
     spent: u64,
+    /// Calls by operation, and the time of operations that the one which runs has called, ns.
+    op_times: [OpTime; Op::ALL.len()],
+    inner: u64,
     /// What was counted.
     pub stats: ExtStats,
     exit: Option<Exit>,
@@ -328,6 +341,8 @@ impl Ext {
             dsp: DspCtx::default(),
             requests: Vec::new(),
             spent: 0,
+            op_times: [OpTime::default(); Op::ALL.len()],
+            inner: 0,
             stats: ExtStats::default(),
             exit: None,
             declared,
@@ -412,10 +427,22 @@ impl Ext {
             return 0;
         }
         let outer = (std::mem::replace(&mut self.locked_rq, rq), self.running.replace(call));
+        let (before, outer_inner) = (self.spent, std::mem::take(&mut self.inner));
         self.spent += self.costs.op;
         let result = ops.call(self, call);
+        let spent = self.spent - before;
+        let time = &mut self.op_times[call.op() as usize];
+        time.calls += 1;
+        time.ns += spent - self.inner;
+        self.inner = outer_inner + spent;
         (self.locked_rq, self.running) = outer;
         result
+    }
+
+    /// How often each operation of the scheduler was called so far, and how long its calls took.
+    pub fn op_times(&self) -> impl Iterator<Item = (Op, OpTime)> + '_ {
+        let declared = Op::ALL.into_iter().filter(|&op| self.declared.ops.has(op));
+        declared.map(|op| (op, self.op_times[op as usize]))
     }
 
     /// An operation that returns 0 or an error: what it returned, of which `ops_sanitize_err()` has seen that it is

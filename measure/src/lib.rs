@@ -31,5 +31,5 @@ pub use machine_state::{SPARSE_WAKEUPS, State, StateChange, WINDOW_NS, WINDOWS_T
 pub use measure::Measure;
 pub use periods::ThreadPeriods;
 pub use rates::Rates;
-pub use run_stats::RunStats;
+pub use run_stats::{OpTime, RunStats};
 pub use search_stats::SearchStats;

@@ -145,6 +145,7 @@ impl Measure {
             changes,
             power: None,
             scheduler: Vec::new(),
+            scheduler_ops: Vec::new(),
         }
     }
 

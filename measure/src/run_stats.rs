@@ -70,6 +70,20 @@ pub struct RunStats {
     /// Counts of the whole run under a scheduler of sched_ext, by name; empty without one. The caller that ran the
     /// simulation adds them.
     pub scheduler: Vec<(String, u64)>,
+    /// Calls of that scheduler's operations in the whole run. The caller that ran the simulation adds them.
+    pub scheduler_ops: Vec<OpTime>,
+}
+
+/// Calls of an operation of a sched_ext scheduler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpTime {
+    /// Its member of `struct sched_ext_ops`, such as `select_cpu`.
+    pub op: String,
+    /// How many calls there were.
+    pub calls: u64,
+    /// How long they took, ns at full speed, with waits for the locks of queues and without operations that they
+    /// called in turn.
+    pub ns: u64,
 }
 
 impl RunStats {

@@ -141,6 +141,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             wakeups: self.wakeups,
             events: self.events,
             scheduler: self.ext_counters(),
+            scheduler_ops: self.ext_op_times(),
         }
     }
 

@@ -20,7 +20,7 @@ use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
 use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
 use wakelab_ext::entity::{Clocks, Curr, Dsq};
-use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
+use wakelab_ext::ext::{Declared, Ext, ExtCosts, OpTime, Request};
 use wakelab_ext::flags::{
     DEQUEUE_NOCLOCK, HARDIRQ_OFFSET, SCX_CPU_PREEMPT_RT, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP,
     SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
@@ -418,6 +418,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         core.into_iter().chain(state.ops.counters()).collect()
     }
 
+    /// The calls of its operations so far ([`Outcome::scheduler_ops`](crate::Outcome::scheduler_ops)).
+    pub fn ext_op_times(&self) -> Vec<(&'static str, OpTime)> {
+        let Some(state) = &self.sys.ext else { return Vec::new() };
+        state.ext.op_times().map(|(op, time)| (op.name(), time)).collect()
+    }
+
     /// Enables the scheduler: `ops.init()`, then the tasks that exist already.
     pub fn enable_ext(&mut self) {
         if S::INPUTS
@@ -472,7 +478,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// `scx_init_task()`.
-    fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
+    pub fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
         let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
         // Kworkers are bound to their CPUs, and named after them (`format_worker_id()`, 7.2).
         let program = self.sys.model.programs[task.program as usize].name.as_str();

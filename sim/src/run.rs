@@ -2,6 +2,7 @@
 
 use crate::PmSide;
 use std::fmt;
+use wakelab_ext::ext::OpTime;
 use wakelab_ext::ops::{Exit, Scheduler};
 use wakelab_kernel::{FeatureSet, Preset};
 use wakelab_machine::Machine;
@@ -40,6 +41,8 @@ pub struct Outcome {
     /// Counts of the whole run under a scheduler of sched_ext, by name: what the core counted, and then what the
     /// scheduler did itself ([`Ops::counters`](wakelab_ext::ops::Ops::counters)). Empty without one.
     pub scheduler: Vec<(String, u64)>,
+    /// The operations of that scheduler, by their members of `struct sched_ext_ops`, with their calls in the whole run.
+    pub scheduler_ops: Vec<(&'static str, OpTime)>,
 }
 
 /// A task in a deadlock, and what it waits for.

@@ -27,6 +27,10 @@ fn a_side_can_be_an_object_with_a_variable_that_is_set() {
         let own = text.lines().find(|line| line.contains(" with: stats[0] ")).unwrap_or_else(|| panic!("{text}"));
         assert!(own.contains(", stats[1] "), "{own}");
         assert!(text.contains("Where sched_ext put tasks in the whole run"), "{text}");
+        let times = text.split("Time of a call of its operations, ns").nth(1).unwrap_or_else(|| panic!("{text}"));
+        let heading = times.lines().nth(2).unwrap_or_default();
+        let ops = ["case", "load", "side", "select_cpu", "enqueue", "dispatch", "running", "stopping"];
+        assert_eq!(heading.split_whitespace().collect::<Vec<_>>(), ops);
     }
 }
 

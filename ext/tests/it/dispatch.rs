@@ -414,3 +414,31 @@ fn a_task_that_goes_back_to_a_busy_cpu_for_ever_ends_the_scheduler() {
     wake(&mut ext, &mut ops, 1, 1);
     assert_eq!(message(&ext), "SCX_ENQ_REENQ on SCX_DSQ_LOCAL repeated 257 times");
 }
+
+#[test]
+fn the_time_of_an_operation_is_without_that_of_operations_that_it_calls() {
+    let (mut ext, mut ops) = with_tasks(ExtRules::V7_2, &[Op::Enqueue, Op::Dequeue, Op::Dispatch, Op::Tick], 0, 2);
+    ext.create_dsq(USER);
+    ops.takes = |op| match op {
+        Op::Dispatch => 100,
+        Op::Dequeue => 7,
+        _ => 20,
+    };
+    ops.does(|ops, ext, call| {
+        match call {
+            Call::Enqueue { p, enq_flags } => ext.dsq_insert(ops, p, USER, SCX_SLICE_DFL, None, enq_flags),
+            // Whom it moves leaves the scheduler's custody.
+            Call::Dispatch { .. } => _ = ext.dsq_move_to_local(ops, USER, 0),
+            _ => {}
+        }
+        0
+    });
+    for p in [0, 1] {
+        wake(&mut ext, &mut ops, p, 0);
+    }
+    assert_eq!(pick(&mut ext, &mut ops, 0), Some(0));
+    let times: Vec<(Op, u64, u64)> = ext.op_times().map(|(op, time)| (op, time.calls, time.ns)).collect();
+    let expected = [(Op::Enqueue, 2, 40), (Op::Dequeue, 1, 7), (Op::Dispatch, 1, 100), (Op::Tick, 0, 0)];
+    assert_eq!(times, expected);
+    assert_eq!(ext.take_spent(), 147);
+}

@@ -25,13 +25,22 @@ pub struct Script {
     pub calls: Vec<Call>,
     /// The tasks that are gone.
     pub removed: Vec<TaskId>,
+    /// What a call of an operation takes, ns.
+    pub takes: fn(Op) -> u64,
     does: Option<Does>,
 }
 
 impl Script {
     /// One that does nothing.
     pub fn idle() -> Self {
-        Script { slices: vec![0; 64], vtimes: vec![0; 64], calls: Vec::new(), removed: Vec::new(), does: None }
+        Script {
+            slices: vec![0; 64],
+            vtimes: vec![0; 64],
+            calls: Vec::new(),
+            removed: Vec::new(),
+            takes: |_| 0,
+            does: None,
+        }
     }
 
     /// One that does this from now on.
@@ -71,6 +80,7 @@ impl Ops for Script {
 
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
         self.calls.push(call);
+        ext.spend((self.takes)(call.op()));
         // A call within a call is only written down.
         let Some(mut does) = self.does.take() else { return 0 };
         let result = does(self, ext, call);

@@ -128,6 +128,7 @@ fn side(side: &Side) -> Value {
     if !side.scheduler.is_empty() {
         let counters = side.scheduler.iter().map(|(name, mean)| (name.clone(), json!(mean)));
         value["scheduler"] = Value::Object(counters.collect());
+        value["scheduler_ops"] = json!(side.scheduler_ops);
     }
     value
 }

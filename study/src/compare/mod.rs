@@ -25,7 +25,8 @@ pub use power::{KindSummary, PowerDifference, PowerSummary};
 pub use recording::Recording;
 pub(crate) use recording::run_info;
 pub use result::{
-    Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, Side, WakeupLatency,
+    Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, OpSummary, PublishedRow, SearchRates, Side,
+    WakeupLatency,
 };
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
 pub(crate) use run::{measured, run_base, run_with, setups};

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wakelab_machine::Machine;
-use wakelab_measure::{Latency, RunStats, ThreadPeriods};
+use wakelab_measure::{Latency, OpTime, RunStats, ThreadPeriods};
 use wakelab_workload::Workload;
 
 /// The origin of the numbers.
@@ -188,6 +188,8 @@ pub struct Side {
     /// What the core and a scheduler of sched_ext counted in a whole run, by name; mean over repeats. Empty without a
     /// scheduler.
     pub scheduler: Vec<(String, f64)>,
+    /// The operations of that scheduler: their calls in a whole run, mean over repeats, and the time of a call.
+    pub scheduler_ops: Vec<OpSummary>,
     /// The numbers of each repeat.
     pub runs: Vec<RunStats>,
 }
@@ -338,6 +340,36 @@ fn counters(runs: &[RunStats]) -> Vec<(String, f64)> {
     names.iter().enumerate().map(|(at, (name, _))| (name.clone(), of(at))).collect()
 }
 
+/// Calls of an operation of a sched_ext scheduler.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpSummary {
+    /// Its member of `struct sched_ext_ops`, such as `select_cpu`.
+    pub op: String,
+    /// Calls in a whole run, mean over repeats.
+    pub calls: f64,
+    /// The mean time of a call, ns at full speed, with waits for the locks of queues; `None` if there was no call.
+    pub mean_ns: Option<f64>,
+}
+
+impl OpSummary {
+    /// Of the operations that the scheduler of these runs has.
+    fn of(runs: &[RunStats]) -> Vec<Self> {
+        let ops = runs.first().map_or(&[][..], |run| &run.scheduler_ops);
+        let sum = |at: usize, of: fn(&OpTime) -> u64| runs.iter().map(|run| of(&run.scheduler_ops[at])).sum::<u64>();
+        ops.iter()
+            .enumerate()
+            .map(|(at, OpTime { op, .. })| {
+                let (calls, ns) = (sum(at, |time| time.calls), sum(at, |time| time.ns));
+                OpSummary {
+                    op: op.clone(),
+                    calls: calls as f64 / runs.len() as f64,
+                    mean_ns: (calls > 0).then(|| ns as f64 / calls as f64),
+                }
+            })
+            .collect()
+    }
+}
+
 fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
     let values: Vec<f64> = runs.iter().map(|run| run.metric(&workload.metric)).collect();
     let over_runs = |number: fn(&RunStats) -> f64| mean(&runs.iter().map(number).collect::<Vec<_>>());
@@ -364,6 +396,7 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         regret: RegretSummary::of(&runs),
         power: PowerSummary::of(&runs),
         scheduler: counters(&runs),
+        scheduler_ops: OpSummary::of(&runs),
         values,
         runs,
     }

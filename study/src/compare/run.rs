@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::WriteError;
 use wakelab_events::simulated::Recorder;
 use wakelab_input::{DURATION_MAX_NS, duration_text};
-use wakelab_measure::{Measure, RunStats};
+use wakelab_measure::{Measure, OpTime, RunStats};
 use wakelab_sim::{Outcome, PmSide, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
 
@@ -57,6 +57,8 @@ pub(crate) fn measured(
     }
     let mut stats = measure.finish(outcome.ended);
     (stats.power, stats.scheduler) = (outcome.power, outcome.scheduler);
+    let ops = outcome.scheduler_ops.into_iter();
+    stats.scheduler_ops = ops.map(|(op, time)| OpTime { op: op.to_owned(), calls: time.calls, ns: time.ns }).collect();
     if stats.measured_ns == 0 {
         return Err(Why::Over { ended: outcome.ended, settle: settle_ns });
     }

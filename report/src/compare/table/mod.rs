@@ -1,9 +1,11 @@
 //! Tables for people, each no wider than 110 columns with usual names.
 
 mod power;
+mod scheduler;
 mod search;
 
 pub(crate) use power::{WATTS, power_quantity};
+pub(crate) use scheduler::{OF_CORE, own_counters};
 
 use super::differences;
 use crate::VERSION;
@@ -35,7 +37,7 @@ pub fn table(comparison: &Comparison) -> String {
         let settle_ns = comparison.experiment.settle_ns;
         let _ = write!(text, "\nChanges of state, ms from the start of the run\n\n{}", states_text(rows, settle_ns));
         text += &power::power(rows);
-        text += &scheduler(rows);
+        text += &scheduler::scheduler(rows);
         text += &search::regret(rows);
     }
     text + &footer(comparison)
@@ -134,52 +136,6 @@ fn place(row: &CompareRow, name: &str) -> Vec<String> {
 
 fn sides(row: &CompareRow) -> [(&'static str, &Side); 2] {
     [("base", &row.base), ("with", &row.with)]
-}
-
-/// What the core of sched_ext and schedulers counted; empty without a scheduler. The core's counts are columns, those
-/// that a scheduler has itself a line below.
-fn scheduler(rows: &[CompareRow]) -> String {
-    const OF_CORE: [(&str, &str); 7] = [
-        ("local", "local"),
-        ("global", "global"),
-        ("user", "user"),
-        ("direct", "direct"),
-        ("remote", "remote"),
-        ("SCX_EV_SELECT_CPU_FALLBACK", "fallback"),
-        ("SCX_EV_DISPATCH_KEEP_LAST", "keep last"),
-    ];
-    let headings = ["case", "load", "side"].into_iter().chain(OF_CORE.map(|(_, heading)| heading));
-    let mut table = new_table(&headings.collect::<Vec<_>>(), 3);
-    let mut own = String::new();
-    for row in rows {
-        for (name, side) in sides(row).into_iter().filter(|(_, side)| !side.scheduler.is_empty()) {
-            let count = |mean: f64| thousands(mean.round() as u64);
-            let of = |wanted: &str| side.scheduler.iter().find(|(name, _)| name == wanted).map(|(_, mean)| *mean);
-            // A side without a scheduler has no line that the case could stand in.
-            let mut line = vec![row.case.clone(), row.load.clone(), name.to_owned()];
-            let place = line.join(" ");
-            line.extend(OF_CORE.map(|(name, _)| of(name).map_or_else(|| NONE.to_owned(), count)));
-            table.add_row(line);
-            let of_core = |name: &str| name.starts_with("SCX_EV_") || OF_CORE.iter().any(|(core, _)| *core == name);
-            let counters: Vec<String> = side
-                .scheduler
-                .iter()
-                .filter(|(name, _)| !of_core(name))
-                .map(|(name, mean)| format!("{} {}", printable(name), count(*mean)))
-                .collect();
-            if !counters.is_empty() {
-                let _ = writeln!(own, "  {place}: {}", counters.join(", "));
-            }
-        }
-    }
-    if table.is_empty() {
-        return String::new();
-    }
-    let mut text = format!("\nWhere sched_ext put tasks in the whole run, mean over repeats\n\n{}", table_text(&table));
-    if !own.is_empty() {
-        let _ = write!(text, "\nWhat the scheduler counted itself\n\n{own}");
-    }
-    text
 }
 
 /// The rows of one benchmark and metric.

@@ -2,6 +2,7 @@
 
 mod periods;
 mod power;
+mod scheduler;
 mod search;
 mod trust;
 
@@ -85,6 +86,7 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
         sections: std::iter::once(states(found))
             .chain(periods::periods(found))
             .chain(power::power(found))
+            .chain(scheduler::scheduler(found))
             .chain(trust::trust(found, verdict.certainty))
             .collect(),
         notes: notes(found),

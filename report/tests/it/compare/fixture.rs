@@ -132,6 +132,7 @@ fn side(label: &str, values: &[f64]) -> Side {
         regret: None,
         power: None,
         scheduler: Vec::new(),
+        scheduler_ops: Vec::new(),
         runs,
     }
 }
@@ -181,6 +182,7 @@ fn run() -> RunStats {
         regret: None,
         power: None,
         scheduler: Vec::new(),
+        scheduler_ops: Vec::new(),
     }
 }
 
