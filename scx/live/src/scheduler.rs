@@ -44,7 +44,8 @@ impl Scheduler {
             let of = |section: &str| name == section || name.strip_suffix(section).is_some_and(|of| !of.contains('.'));
             let found = live.sections.iter().find(|(section, _)| section != ".kconfig" && of(section));
             let Some((section, bytes)) = found else { continue };
-            if map.value_size() as usize != bytes.len() {
+            // An arena has room for what is put there, and no size of values.
+            if map.map_type() != MapType::Arena && map.value_size() as usize != bytes.len() {
                 map.set_value_size(bytes.len() as u32).with_context(|| format!("size of {section}"))?;
             }
             // libbpf rounds sections up to a page for itself, and checks their size.
