@@ -426,7 +426,7 @@ fn the_time_of_an_operation_is_without_that_of_operations_that_it_calls() {
     };
     ops.does(|ops, ext, call| {
         match call {
-            Call::Enqueue { p, enq_flags } => ext.dsq_insert(ops, p, USER, SCX_SLICE_DFL, None, enq_flags),
+            Call::Enqueue { p, enq_flags } => _ = ext.dsq_insert(ops, p, USER, SCX_SLICE_DFL, None, enq_flags),
             // Whom it moves leaves the scheduler's custody.
             Call::Dispatch { .. } => _ = ext.dsq_move_to_local(ops, USER, 0),
             _ => {}
