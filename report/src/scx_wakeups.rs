@@ -147,7 +147,7 @@ pub fn routes_json(routes: &Routes) -> Value {
     json!({"wakelab": VERSION, "routes": all, "open": routes.open})
 }
 
-fn sorted(routes: &Routes) -> Vec<(&str, (u64, u64))> {
+pub(crate) fn sorted(routes: &Routes) -> Vec<(&str, (u64, u64))> {
     let mut all: Vec<_> = routes.picked.iter().map(|(route, sums)| (route.as_str(), *sums)).collect();
     all.sort_by(|a, b| b.1.0.cmp(&a.1.0).then(a.0.cmp(b.0)));
     all

@@ -14,7 +14,7 @@ use wakelab_events::ReadError;
 use wakelab_events::stream::RunDescription;
 use wakelab_input::printable_lines;
 use wakelab_report as report;
-use wakelab_report::html::{Explanations, Piece};
+use wakelab_report::html::{Explanations, Piece, ScxExplanations, ScxPiece};
 use wakelab_sched::select::Reason;
 use wakelab_study::explain::{Explained, Filter, explain_file, why_no_row};
 use wakelab_study::recordings::decision_files;
@@ -192,7 +192,6 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
     let refused = [
         ("--with", args.with.with.is_some()),
         ("--reason", args.reason.is_some()),
-        ("--html", args.html.html.is_some()),
         ("--format csv", args.format == ExplainFormat::Csv),
     ];
     if let Some((flag, _)) = refused.into_iter().find(|(_, given)| *given) {
@@ -206,9 +205,10 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
     let (filter, bar) = (args.filter(), Bar::new(files, !args.summary && args.slowest.is_none()));
     let most = args.slowest.map(u64::from).or(args.limit).or(args.at.map(|_| 1)).unwrap_or(u64::MAX);
     let (mut errors, mut found, mut left) = (args.files().1, false, most);
-    let mut routes = Routes::default();
+    let html = args.html.open()?;
+    let (mut page, mut routes) = (ScxExplanations::default(), Routes::default());
     // The longest waits first.
-    let mut slowest: BTreeMap<(Reverse<u64>, usize, u64), String> = BTreeMap::new();
+    let mut slowest: BTreeMap<(Reverse<u64>, usize, u64), (String, ScxPiece, ScxWakeup)> = BTreeMap::new();
     let mut out = BufWriter::new(stdout());
     for (number, file) in files.iter().enumerate() {
         let mut broken: Option<io::Error> = None;
@@ -223,7 +223,8 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
                     let key = (Reverse(at.saturating_sub(wakeup.t_ns)), number, wakeup.row);
                     let full = slowest.len() >= keep as usize;
                     if !full || slowest.last_key_value().is_some_and(|(last, _)| key < *last) {
-                        slowest.insert(key, args.scx_text(about, wakeup));
+                        slowest
+                            .insert(key, (args.scx_text(about, wakeup), ScxPiece::of(about, wakeup), wakeup.clone()));
                         if full {
                             slowest.pop_last();
                         }
@@ -232,6 +233,10 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
                 return true;
             }
             broken = out.write_all(args.scx_text(about, wakeup).as_bytes()).err();
+            routes.add(wakeup);
+            if html.is_some() && !page.is_full() {
+                page.take(ScxPiece::of(about, wakeup));
+            }
             left -= 1;
             left > 0 && broken.is_none()
         });
@@ -245,8 +250,15 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
         }
     }
     bar.finish();
-    slowest.values().try_for_each(|text| out.write_all(text.as_bytes())).map_err(named_stdout)?;
+    slowest.values().try_for_each(|(text, ..)| out.write_all(text.as_bytes())).map_err(named_stdout)?;
     out.flush().map_err(named_stdout)?;
+    for (_, piece, wakeup) in slowest.into_values() {
+        routes.add(&wakeup);
+        page.take(piece);
+    }
+    if let Some(html) = &html {
+        with_read(files.len(), files, &errors, |read| html.write_if(found, || page.page(&routes, read)))?;
+    }
     if args.summary && found {
         match args.format {
             ExplainFormat::Json => print_json(&report::scx_wakeups::routes_json(&routes))?,

@@ -35,6 +35,27 @@ fn a_side_can_be_an_object_with_a_variable_that_is_set() {
 }
 
 #[test]
+fn the_page_of_a_comparison_has_what_the_scheduler_did() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("page.html");
+    let args = [
+        ["compare", "--no-cache", "--machine", "test-2c", "--kernel", "v7.2", "--workload", "netperf:TCP_RR"]
+            .as_slice(),
+        &["--load", "2", "--base", "", "--with", SIMPLE, "--settle", "5ms", "--time", "20ms", "--repeat", "1"],
+        &["--html", page.to_str().expect("UTF-8")],
+    ];
+    let output = wakelab(Path::new(env!("CARGO_MANIFEST_DIR")), &args.concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    // Operations chose, so that there is no choice to explain, which is no fault.
+    assert!(!errors.contains("explains no wake-ups"), "{errors}");
+    let page = std::fs::read_to_string(page).expect("a page");
+    for part in ["What the scheduler did", "scheduler-table", "operations-table", "counters-table", "select_cpu"] {
+        assert!(page.contains(part), "{part} is not on the page");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told_before_anything_runs() {
     let cases = [
         ("v7.2", "scx:no.bpf.o".to_owned(), "expected the object of a scheduler"),
@@ -87,6 +108,19 @@ fn explain_and_waits_tell_which_operation_put_a_task_where() {
     let (_, text, _) = ask(&["explain", "--limit", "3", "--format", "json"]);
     let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(rows.iter().map(|row| row["row"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(2), Some(3)]);
+    // The page has what is printed.
+    for (args, has) in [
+        (&["explain", "--slowest", "2"][..], &["2 wake-ups explained", "puts it on DSQ 0x0, where "][..]),
+        (&["explain", "--limit", "3"], &["3 wake-ups explained", "select_task_rq chooses "]),
+        (&["explain", "--summary"], &["How wakees came to a CPU", "enqueue → 0x0, dispatch → local"]),
+    ] {
+        let (code, _, errors) = ask(&[args, &["--html", "page.html"]].concat());
+        assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&errors));
+        let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
+        for part in has.iter().chain(&["routes-table"]) {
+            assert!(page.contains(part), "{part} is not on the page of {args:?}");
+        }
+    }
     let (code, _, errors) = ask(&["explain", "--with", "NO_SIS_UTIL"]);
     assert_eq!(code, Some(2));
     assert!(String::from_utf8_lossy(&errors).contains("whose operations decide; expected no --with"));

@@ -160,6 +160,8 @@ impl RunListener {
         }
         let kinds = stats.power.as_ref().map(|power| &power.kinds);
         let idle_states = kinds.and_then(|kinds| kinds.first()).map_or_else(Vec::new, |kind| kind.idle.clone());
+        // Where nothing was decided, as under a scheduler of sched_ext, there is no decision to make again.
+        let explained = if self.reasons.is_empty() { Ok(Vec::new()) } else { explained(run, names, kept, &why) };
         Picture {
             waits: self.waits.latency(),
             reasons: self.reasons,
@@ -167,7 +169,7 @@ impl RunListener {
             settle_ns: self.measured.start,
             changes: stats.changes.clone(),
             idle_states,
-            explained: explained(run, names, kept, &why),
+            explained,
         }
     }
 }

@@ -1,0 +1,103 @@
+//! The page of wake-ups under a scheduler of sched_ext: each with the operations that placed it, and the routes of all.
+
+use super::{Read, TEXT, n, table, text};
+use crate::numbers::{count, thousands};
+use crate::scx_wakeups::{self, sorted};
+use wakelab_events::stream::RunDescription;
+use wakelab_page::{Cell, Error, Explained as Told, Section, render};
+use wakelab_study::SourceKinds;
+use wakelab_study::scx_wakeups::{Routes, ScxWakeup};
+
+/// So many wake-ups are explained on a page.
+const MOST: usize = 200;
+
+/// So many routes are on a page.
+const ROUTES: usize = 1000;
+
+/// An explanation, as it is printed.
+#[derive(Debug)]
+pub struct ScxPiece(Told);
+
+impl ScxPiece {
+    /// Of a wake-up.
+    pub fn of(about: &RunDescription, wakeup: &ScxWakeup) -> Self {
+        let at = format!("{}.{:06} s", wakeup.t_ns / 1_000_000_000, wakeup.t_ns % 1_000_000_000 / 1000);
+        let waited = |(at, _): (u64, _)| at.saturating_sub(wakeup.t_ns) / 1000;
+        let why = wakeup.picked().map(|picked| format!("It ran {} us after the wake-up.", thousands(waited(picked))));
+        ScxPiece(Told {
+            title: format!("row {}: {}/{} at {at}", wakeup.row, wakeup.wakee.1, wakeup.wakee.0),
+            why: why.unwrap_or_default(),
+            key: String::new(),
+            text: scx_wakeups::text(about, wakeup).trim_end().to_owned(),
+            looked: None,
+        })
+    }
+}
+
+/// The page of explanations, of which it keeps the first 200; without any, that of `--summary`.
+#[derive(Debug, Default)]
+pub struct ScxExplanations {
+    told: Vec<Told>,
+}
+
+impl ScxExplanations {
+    /// Whether it needs more.
+    pub fn is_full(&self) -> bool {
+        self.told.len() >= MOST
+    }
+
+    /// Takes one more.
+    pub fn take(&mut self, piece: ScxPiece) {
+        if !self.is_full() {
+            self.told.push(piece.0);
+        }
+    }
+
+    /// The page; `routes` are those of all wake-ups that were found.
+    ///
+    /// # Errors
+    /// Where there is more than a page takes.
+    pub fn page(self, routes: &Routes, read: &Read<'_>) -> Result<String, Error> {
+        let all = routes.open + routes.picked.values().map(|(n, _)| n).sum::<u64>();
+        let (title, lead) = match self.told.len() as u64 {
+            0 => ("How wakees came to a CPU".to_owned(), String::new()),
+            shown if shown < all => {
+                let all = count(all, "wake-up");
+                (format!("{all} explained"), format!("The first {shown} of {all} are shown."))
+            }
+            _ => (format!("{} explained", count(all, "wake-up")), String::new()),
+        };
+        let mut page = read.page(title, lead, SourceKinds { simulated: true, recorded: false });
+        page.explained = self.told;
+        page.sections.push(section(routes, all));
+        render(&page)
+    }
+}
+
+fn section(routes: &Routes, all: u64) -> Section {
+    let mut paragraphs = vec![
+        "A route is the operations that put a wakee on queues, and the queues. `select_cpu → local` is a direct \
+         dispatch; `core` is the kernel's default."
+            .to_owned(),
+    ];
+    if routes.open > 0 {
+        paragraphs.push(format!("{} not picked before the run ended.", count(routes.open, "wakee")));
+    }
+    let all_routes = sorted(routes);
+    if all_routes.len() > ROUTES {
+        paragraphs.push(format!("The {ROUTES} most common of {} routes are shown.", all_routes.len()));
+    }
+    let row = |(route, (wakeups, ns)): (&str, (u64, u64))| {
+        let share = 100.0 * wakeups as f64 / all.max(1) as f64;
+        let mean_us = ns as f64 / 1e3 / wakeups.max(1) as f64;
+        vec![text(route), n(wakeups), Cell::Number(share, 1), Cell::Number(mean_us, 2)]
+    };
+    let columns = [("Route", TEXT), ("Wake-ups", ""), ("Share", "%"), ("Mean wait", "us")];
+    let rows = all_routes.into_iter().take(ROUTES).map(row).collect();
+    Section {
+        id: "routes".to_owned(),
+        title: "Routes".to_owned(),
+        paragraphs,
+        tables: vec![table("routes-table", "Wake-ups by route", &columns, rows)],
+    }
+}
