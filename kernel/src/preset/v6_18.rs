@@ -160,7 +160,7 @@ impl ExtRules {
         cgroup_move_locked: true,
         offline_requeues: false,
         ops_flags: 0x1_007f,
-        types: None,
+        types: Some(ExtTypes::V6_18),
         version_code: 0x06_12_23,
         ..Self::V6_12
     };

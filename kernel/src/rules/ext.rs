@@ -57,7 +57,7 @@ rules! {
         /// A scheduler is told of `cpu.max` of control groups (`ops.cgroup_set_bandwidth()`, 6.17; in 6.18.35 and 7.2).
         pub cgroup_max: bool,
         /// A scheduler is told of `cpu.idle` of control groups (`ops.cgroup_set_idle()`; in 6.18.35 and 7.2, not in
-        /// 6.12.117).
+        /// 6.12.117 and 6.18-rc4).
         pub cgroup_idle: bool,
         /// The kernel's log has what a scheduler lacks for control groups. It takes SCX_OPS_HAS_CGROUP_WEIGHT for
         /// `cpu.weight` (`scx_cgroup_warn_missing_weight()`; in 6.12.117). In 6.18.35 the flag is a no-op.
@@ -95,6 +95,9 @@ forms! {
         /// Debian's linux-source-6.12 6.12.117-1, with the configuration of its cloud kernel and
         /// CONFIG_SCHED_CLASS_EXT=y, without which Debian builds it.
         V6_12 = "6.12.117",
+        /// v6.18-rc4 (6146a0f1dfae), by the vmlinux.h of scx_utils 1.0.24: it has the kernel functions of 6.18.35, and all
+        /// operations but `ops.cgroup_set_idle()`.
+        V6_18 = "6.18-rc4",
         /// Debian's 7.2.11+deb13-cloud-amd64.
         V7_2 = "7.2.11",
     }
@@ -155,6 +158,7 @@ impl ExtTypes {
     pub fn btf(self) -> &'static [u8] {
         match self {
             ExtTypes::V6_12 => include_bytes!("../../btf/v6.12.btf"),
+            ExtTypes::V6_18 => include_bytes!("../../btf/v6.18.btf"),
             ExtTypes::V7_2 => include_bytes!("../../btf/v7.2.btf"),
         }
     }
