@@ -436,8 +436,8 @@ impl Ext {
         -EPROTO
     }
 
-    /// `scx_kf_allowed()` (6.12, 6.18), `scx_kfunc_context_filter()` (7.2): whether the operation that runs may call a kernel
-    /// function of these groups. The scheduler ends if not; 7.2 does not load it at all.
+    /// `scx_kf_allowed()` (6.12, 6.18), `scx_kfunc_context_filter()` (7.2): whether the operation that runs may call a
+    /// kernel function of these groups. The scheduler ends if not; 7.2 does not load it at all.
     fn kf_allowed(&mut self, groups: u32, function: &str) -> bool {
         let may = self.kf_mask();
         if may & groups != 0 {

@@ -247,7 +247,7 @@ pub struct KernelObjects {
     /// Per-CPU variables, of the CPUs one after the other.
     sd_llc_id: u64,
     preempt_count: u64,
-    /// What holds `preempt_count` of each CPU: that alone, or from 6.2 to 6.14 a `struct pcpu_hot`, of which it is a field.
+    /// What holds `preempt_count` of each CPU: that alone, or in 6.12 a `struct pcpu_hot`, of which it is a field.
     pcpu_hot: Field,
     /// `cpu_possible_mask`.
     pub possible: u64,

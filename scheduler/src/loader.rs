@@ -226,8 +226,8 @@ impl BpfScheduler {
     }
 }
 
-/// Variables of the kernel that programs may read, where it has them. `cpufreq_cpu_data` has no place in memory: scx_lavd
-/// reads it without a CPU's offset, which fails on a real kernel, too.
+/// Variables of the kernel that programs may read, where it has them. `cpufreq_cpu_data` has no place in memory:
+/// scx_lavd reads it without a CPU's offset, which fails on a real kernel, too.
 const KSYMS: [&str; 5] = ["__preempt_count", "cpufreq_cpu_data", "pcpu_hot", "runqueues", "sd_llc_id"];
 
 /// An object of which a loader has set everything that it sets before loading.

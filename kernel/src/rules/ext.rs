@@ -7,8 +7,8 @@ rules! {
     pub struct ExtRules {
         /// How an idle CPU is chosen without a scheduler's own choice (`scx_select_cpu_dfl()`).
         pub select_cpu: ExtSelectCpu,
-        /// A sync wakee that goes to its waker's CPU claims it in the idle masks (`scx_select_cpu_dfl()`; in 7.2.12, not
-        /// in 6.18.35).
+        /// A sync wakee that goes to its waker's CPU claims it in the idle masks (`scx_select_cpu_dfl()`; in 7.2.12,
+        /// not in 6.18.35).
         pub sync_claims_waker: bool,
         /// An idle sibling of the previous CPU comes before other idle CPUs (`scx_select_cpu_dfl()`; in 7.2.12, not in
         /// 6.18.35).
@@ -95,8 +95,8 @@ forms! {
         /// Debian's linux-source-6.12 6.12.117-1, with the configuration of its cloud kernel and
         /// CONFIG_SCHED_CLASS_EXT=y, without which Debian builds it.
         V6_12 = "6.12.117",
-        /// v6.18-rc4 (6146a0f1dfae), by the vmlinux.h of scx_utils 1.0.24: it has the kernel functions of 6.18.35, and all
-        /// operations but `ops.cgroup_set_idle()`.
+        /// v6.18-rc4 (6146a0f1dfae), by the vmlinux.h of scx_utils 1.0.24: it has the kernel functions of 6.18.35, and
+        /// all operations but `ops.cgroup_set_idle()`.
         V6_18 = "6.18-rc4",
         /// Debian's 7.2.11+deb13-cloud-amd64.
         V7_2 = "7.2.11",
@@ -108,7 +108,8 @@ forms! {
     pub enum ExtSelectCpu {
         /// An idle core anywhere, the previous CPU, any idle CPU (read in 6.12.117).
         Anywhere = "anywhere",
-        /// An idle core, the previous CPU, any idle CPU: in the LLC, in the node, anywhere (read in 6.18.35 and 7.2.12).
+        /// An idle core, the previous CPU, any idle CPU: in the LLC, in the node, anywhere (read in 6.18.35 and
+        /// 7.2.12).
         Topology = "LLC, node, anywhere",
     }
 }

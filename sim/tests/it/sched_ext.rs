@@ -583,7 +583,14 @@ fn cpus_that_wait_for_each_other_go_on() {
 }
 
 #[test]
-fn before_7_2_a_cpu_waits_for_ever_for_one_that_stays_in_the_class() {
+fn in_6_18_a_cpu_waits_in_the_interrupt_for_a_pick_alone() {
+    let (outcome, _) = simulate(Kind::Kicks(SCX_KICK_WAIT), "test-2c", "v6.18", &on_two_cpus(false), 1_000 * MS);
+    let cpus = outcome.unwrap().cpus;
+    assert!(cpus[0].work > 900 * MS && cpus[1].work > 900 * MS, "{cpus:?}");
+}
+
+#[test]
+fn in_6_12_a_cpu_waits_for_ever_for_one_that_stays_in_the_class() {
     let (outcome, _) = simulate(Kind::Kicks(SCX_KICK_WAIT), "test-2c", "v6.12", &on_two_cpus(false), 5_000 * MS);
     // It is in its first kick's interrupt until the end.
     let cpus = outcome.unwrap().cpus;
