@@ -770,8 +770,8 @@ impl Ext {
         self.call(ops, Some(cpu), Call::SetCpumask { p });
     }
 
-    /// `set_task_cpu()` of a task that is on none of the class's run queues: a wake-up has chosen another CPU, or it is of
-    /// a class above.
+    /// `set_task_cpu()` of a task that is on none of the class's run queues: a wake-up has chosen another CPU, or it is
+    /// of a class above.
     pub fn set_task_cpu(&mut self, p: TaskId, cpu: Cpu) {
         self.task_mut(p).cpu = cpu;
     }

@@ -39,8 +39,8 @@ pub(super) static PRESET: Preset = Preset {
     name: "v6.18",
     before: Some(v6_12::PRESET.name),
     source: "Debian's source of linux 6.18.15-1~bpo13+1, without its patches: \
-        kernel/sched/{fair.c,features.h,core.c,topology.c}; sched_ext: kernel/sched/{ext.c,ext_idle.c,ext_internal.h} of \
-        6.18.35",
+        kernel/sched/{fair.c,features.h,core.c,topology.c}; sched_ext: kernel/sched/{ext.c,ext_idle.c,ext_internal.h} \
+        of 6.18.35",
     complete: "complete for the fair class of 6.18.15; of later 6.18.y sched_ext alone was read; teo is not modelled",
     features: features_boosted(FILE),
     feature_file: FILE,
@@ -143,7 +143,7 @@ impl CoreRules {
 }
 
 impl ExtRules {
-    /// Linux 6.18 (6.18.35, which has fixes that came after 6.18.15).
+    /// Linux 6.18 (6.18.35; that of 6.18.15 was not read).
     pub const V6_18: Self = ExtRules {
         select_cpu: ExtSelectCpu::Topology,
         select_cpu_kfunc: ExtSelectCpuKfunc::Enqueue,
