@@ -361,6 +361,11 @@ impl Btf {
         Some(proto)
     }
 
+    /// Whether there is a variable of this name.
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.find(name, |kind| matches!(kind, Kind::Var(..))).is_some()
+    }
+
     /// The value of an enumeration's constant, of `name` or of any if it is `None`.
     pub fn enum_value(&self, name: Option<&str>, value: &str) -> Option<u64> {
         let of = |id: u32| {

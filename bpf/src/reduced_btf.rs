@@ -13,7 +13,7 @@ const KFUNC: &str = "bpf_kfunc";
 
 /// The types that schedulers' programs ask for: those of `tools/sched_ext` and of the crates of
 /// <https://github.com/sched-ext/scx>, and what sched_ext hands them.
-pub const ROOTS: [&str; 32] = [
+pub const ROOTS: [&str; 33] = [
     "SCX_*",
     "atomic_t",
     "bpf_cpumask",
@@ -30,6 +30,7 @@ pub const ROOTS: [&str; 32] = [
     "hw_pressure",
     "kernfs_node",
     "mempolicy",
+    "pcpu_hot",
     "pid",
     "pid_namespace",
     "rq",

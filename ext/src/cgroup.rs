@@ -1,5 +1,5 @@
 //! Control groups of the CPU controller, as a scheduler is told of them (`scx_tg_*()`, `scx_cgroup_*()` and
-//! `scx_group_set_*()` of `kernel/sched/ext/ext.c`, 7.2; `kernel/sched/ext.c`, 6.12).
+//! `scx_group_set_*()` of `kernel/sched/ext/ext.c`, 7.2; `kernel/sched/ext.c`, 6.12 and 6.18).
 //!
 //! A group has a number: 0 is the root, and those that the kernel has made follow in the order in which it made them.
 //! The core does nothing with weights and limits but tell them: who shares CPU time by groups is the scheduler.
@@ -98,27 +98,25 @@ impl TaskGroups {
 impl Declared {
     /// The settings of groups that the scheduler does not implement, as `scx_cgroup_warn_missing_weight()` and
     /// `scx_cgroup_warn_missing_idle()` of 6.12 tell the kernel's log, and what follows. There a scheduler declares
-    /// that it implements `cpu.weight`; in 7.2, which logs nothing, its operations show what it can know.
+    /// that it implements `cpu.weight`; since 6.18, which logs nothing, its operations show what it can know.
     pub fn cgroup_warn_missing<'a>(
         &self,
         rules: &ExtRules,
         groups: impl IntoIterator<Item = &'a TaskGroup>,
     ) -> Vec<String> {
         const SCX_OPS_HAS_CGROUP_WEIGHT: u64 = 1 << 16;
-        let declares = u64::from(rules.ops_flags) & SCX_OPS_HAS_CGROUP_WEIGHT != 0;
         let has = |op| self.ops.has(op);
-        let weight = match declares {
+        let weight = match rules.cgroup_warns {
             true => self.flags & SCX_OPS_HAS_CGROUP_WEIGHT != 0,
             false => has(Op::CgroupInit) || has(Op::CgroupSetWeight),
         };
-        let later = |op| rules.cgroup_max_and_idle && has(op);
         let groups: Vec<&TaskGroup> = groups.into_iter().filter(|group| !group.autogroup).collect();
         let [max, idle] =
             [groups.iter().any(|group| group.bandwidth.quota_us != RUNTIME_INF), groups.iter().any(|group| group.idle)];
         let missing = [
             ("cpu.weight", !groups.is_empty() && !weight, "groups have no share of the CPU time there"),
-            ("cpu.max", max && !later(Op::CgroupSetBandwidth), "run time is not limited there"),
-            ("cpu.idle", idle && !later(Op::CgroupSetIdle), "idle groups are as others there"),
+            ("cpu.max", max && !(rules.cgroup_max && has(Op::CgroupSetBandwidth)), "run time is not limited there"),
+            ("cpu.idle", idle && !(rules.cgroup_idle && has(Op::CgroupSetIdle)), "idle groups are as others there"),
         ];
         let line = |(file, _, so)| format!("sched_ext: \"{}\" does not implement cgroup {file}: {so}", self.name);
         missing.into_iter().filter(|(_, missing, _)| *missing).map(line).collect()
@@ -302,7 +300,7 @@ impl Ext {
 
     /// `scx_group_set_idle()`: `cpu.idle`.
     pub fn group_set_idle<O: Ops + ?Sized>(&mut self, ops: &mut O, cgroup: u32, idle: bool) {
-        if self.rules.cgroup_max_and_idle && self.groups.enabled {
+        if self.rules.cgroup_idle && self.groups.enabled {
             self.call(ops, None, Call::CgroupSetIdle { cgroup, idle });
         }
         self.groups.list[cgroup as usize].idle = idle;
@@ -311,7 +309,7 @@ impl Ext {
     /// `scx_group_set_bandwidth()`: `cpu.max` and `cpu.max.burst`.
     pub fn group_set_bandwidth<O: Ops + ?Sized>(&mut self, ops: &mut O, cgroup: u32, bandwidth: Bandwidth) {
         let changes = self.group(cgroup).bandwidth != bandwidth;
-        if self.rules.cgroup_max_and_idle && self.groups.enabled && changes {
+        if self.rules.cgroup_max && self.groups.enabled && changes {
             self.call(ops, None, Call::CgroupSetBandwidth { cgroup, bandwidth });
         }
         self.groups.list[cgroup as usize].bandwidth = bandwidth;

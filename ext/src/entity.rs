@@ -178,13 +178,13 @@ pub struct ScxRq {
     /// `cpus_to_wait`: those of them that it waits for (`SCX_KICK_WAIT`), in the same order.
     pub cpus_to_wait: Vec<Cpu>,
     /// `cpus_to_sync` with the CPU's `scx_kick_syncs`: whom it waits for, and their `kick_sync` when they were kicked.
-    /// Up to 6.12 `cpus_to_wait` with `scx_kick_cpus_pnt_seqs`.
+    /// Up to 6.18 `cpus_to_wait` with `scx_kick_cpus_pnt_seqs`, in 6.18 `scx_kick_pseqs`.
     pub cpus_to_sync: Vec<(Cpu, u64)>,
-    /// `kick_sync`, up to 6.12 `pnt_seq`: how often the CPU has done what those that wait for it wait for.
+    /// `kick_sync`, up to 6.18 `pnt_seq`: how often the CPU has done what those that wait for it wait for.
     pub kick_sync: u64,
     /// `kick_sync_pending`: its next pick begins the wait.
     pub kick_sync_pending: bool,
-    /// `kick_sync_bal_cb` is queued: the CPU waits when it has scheduled. Up to 6.12: it waits in the interrupt.
+    /// `kick_sync_bal_cb` is queued: the CPU waits when it has scheduled. Up to 6.18: it waits in the interrupt.
     pub kick_sync_waits: bool,
     /// What the CPU did last, which tells how a stall came to be.
     pub lately: Lately,

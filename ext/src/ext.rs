@@ -1,4 +1,4 @@
-//! The core of sched_ext (`kernel/sched/ext/ext.c`, 7.2; `kernel/sched/ext.c`, 6.12).
+//! The core of sched_ext (`kernel/sched/ext/ext.c`, 7.2; `kernel/sched/ext.c`, 6.12 and 6.18).
 //!
 //! The kernel's functions carry their names. Two things are simpler, because an operation runs at one moment: nobody
 //! sees a task in SCX_OPSS_DISPATCHING, or one whose run queue's lock a CPU waits for (`holding_cpu`). What is deferred
@@ -16,7 +16,7 @@ use crate::idle::{Asks, Idle, IdleError, IdleTopology};
 use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, pid};
 use crate::stall::{Step, Wait, What};
 use std::collections::BTreeMap;
-use wakelab_kernel::ExtRules;
+use wakelab_kernel::{ExtKickWait, ExtRules, ExtSelectCpuKfunc};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::runqueue::TaskId;
 
@@ -183,7 +183,7 @@ enum Verdict {
     Prev,
 }
 
-/// Groups of kernel functions by where they may be called (`enum scx_kf_mask`, 6.12).
+/// Groups of kernel functions by where they may be called (`enum scx_kf_mask`, 6.12 and 6.18).
 const KF_CPU_RELEASE: u32 = 1;
 const KF_DISPATCH: u32 = 1 << 1;
 const KF_ENQUEUE: u32 = 1 << 2;
@@ -308,7 +308,7 @@ impl Ext {
         let nr_cpus = topology.nr_cpus() as usize;
         let nr_nodes = topology.nr_nodes() as usize;
         let cids = Cids::new(&topology);
-        let idle = Idle::new(topology, rules.select_cpu, declared.flags, has(Op::UpdateIdle));
+        let idle = Idle::new(topology, &rules, declared.flags, has(Op::UpdateIdle));
         Ok(Ext {
             rules,
             costs,
@@ -463,8 +463,8 @@ impl Ext {
         -EPROTO
     }
 
-    /// `scx_kf_allowed()` (6.12), `scx_kfunc_context_filter()` (7.2): whether the operation that runs may call a kernel
-    /// function of these groups. The scheduler ends if not; 7.2 does not load it at all.
+    /// `scx_kf_allowed()` (6.12, 6.18), `scx_kfunc_context_filter()` (7.2): whether the operation that runs may call a
+    /// kernel function of these groups. The scheduler ends if not; 7.2 does not load it at all.
     fn kf_allowed(&mut self, groups: u32, function: &str) -> bool {
         let may = self.kf_mask();
         if may & groups != 0 {
@@ -482,7 +482,7 @@ impl Ext {
         match self.running {
             None | Some(Call::Init | Call::InitTask { .. } | Call::CpuOnline { .. } | Call::CpuOffline { .. }) => 0,
             // Of all that concerns groups, only the move of a task has its run queue locked.
-            Some(Call::CgroupMove { .. }) if !self.rules.old_messages => KF_REST,
+            Some(Call::CgroupMove { .. }) if self.rules.cgroup_move_locked => KF_REST,
             Some(
                 Call::CgroupInit { .. }
                 | Call::CgroupExit { .. }
@@ -494,7 +494,6 @@ impl Ext {
                 | Call::CgroupSetIdle { .. },
             ) => 0,
             Some(Call::SelectCpu { .. }) => KF_ENQUEUE | KF_SELECT_CPU,
-            Some(Call::Enqueue { .. }) if self.rules.select_cpu_from_enqueue => KF_ENQUEUE | KF_SELECT_CPU,
             Some(Call::Enqueue { .. }) => KF_ENQUEUE,
             Some(Call::Dispatch { .. }) => KF_DISPATCH,
             Some(Call::CpuRelease { .. }) => KF_CPU_RELEASE,
@@ -690,7 +689,7 @@ impl Ext {
         }
     }
 
-    /// `sched_change_begin()` and `sched_change_end()`, up to 6.12 in each caller: a task of this CPU is taken off its
+    /// `sched_change_begin()` and `sched_change_end()`, in 6.12 in each caller: a task of this CPU is taken off its
     /// run queue for a change, and put back. One that runs goes on at once; `clock_task` is then the CPU's
     /// `rq_clock_task()`, ns.
     pub(crate) fn sched_change<O: Ops + ?Sized>(
@@ -710,7 +709,7 @@ impl Ext {
         if queued {
             self.dequeue_task(ops, cpu, p, flags);
         }
-        if running && self.rules.kick_wait_after_pass {
+        if running && self.rules.kick_wait.until_pick() {
             // put_prev_task_scx()
             self.advance_kick_sync(cpu);
         }
@@ -798,8 +797,8 @@ impl Ext {
         self.call(ops, Some(cpu), Call::SetCpumask { p });
     }
 
-    /// `set_task_cpu()` of a task that is on none of the class's run queues: a wake-up has chosen another CPU, or it is of
-    /// a class above.
+    /// `set_task_cpu()` of a task that is on none of the class's run queues: a wake-up has chosen another CPU, or it is
+    /// of a class above.
     pub fn set_task_cpu(&mut self, p: TaskId, cpu: Cpu) {
         self.task_mut(p).cpu = cpu;
     }
@@ -885,19 +884,25 @@ impl Ext {
     ) -> Result<Cpu, IdleError> {
         let prev_cpu = self.check_cpu(prev_cpu)?;
         self.idle.check_enabled()?;
-        if !self.rules.select_cpu_from_enqueue {
-            // 6.12's is for ops.select_cpu() alone, which is not called for pinned tasks.
-            if !self.kf_allowed(KF_SELECT_CPU, "scx_bpf_select_cpu_dfl") {
-                return Err(IdleError::Busy);
+        const NAME: &str = "scx_bpf_select_cpu_dfl";
+        match (self.rules.select_cpu_kfunc, self.running, self.locked_rq) {
+            (ExtSelectCpuKfunc::SelectCpu, ..) => {
+                // ops.select_cpu() is not called for pinned tasks.
+                if !self.kf_allowed(KF_SELECT_CPU, NAME) {
+                    return Err(IdleError::Busy);
+                }
+                return self.select_cpu_dfl(p, prev_cpu, wake_flags, None, 0).ok_or(IdleError::Busy);
             }
-            return self.select_cpu_dfl(p, prev_cpu, wake_flags, None, 0).ok_or(IdleError::Busy);
-        }
-        match (self.running, self.locked_rq) {
-            (Some(Call::SelectCpu { p: of, .. }), _) if of != p => {
+            (ExtSelectCpuKfunc::Enqueue, ..) => {
+                if self.kf_mask() != 0 && !self.kf_allowed(KF_SELECT_CPU | KF_ENQUEUE, NAME) {
+                    return Err(IdleError::Busy);
+                }
+            }
+            (_, Some(Call::SelectCpu { p: of, .. }), _) if of != p => {
                 return Err(IdleError::Scx("called on a task not being operated on".to_owned()));
             }
-            (Some(Call::SelectCpu { .. }), _) | (_, None) => {}
-            (_, Some(rq)) if self.task(p).cpu != rq => {
+            (_, Some(Call::SelectCpu { .. }), _) | (_, _, None) => {}
+            (_, _, Some(rq)) if self.task(p).cpu != rq => {
                 return Err(IdleError::Scx(format!("select_cpu kfunc called cross-task on {}", self.named(p))));
             }
             _ => {}
@@ -1506,7 +1511,7 @@ impl Ext {
         clock_task: u64,
         idles: bool,
     ) -> Option<TaskId> {
-        if self.rules.kick_wait_after_pass {
+        if self.rules.kick_wait == ExtKickWait::AfterPass {
             self.advance_kick_sync(cpu);
         }
         self.update_curr(ops, cpu, clock_task);
@@ -1514,10 +1519,14 @@ impl Ext {
             Curr::Ext(prev) => Some(prev),
             Curr::Idle | Curr::Above => None,
         };
-        // dispatch_pick() (7.2) and balance_scx() (6.12) unpin the lock: rq_unpin_lock() makes the clock invalid.
+        // dispatch_pick() (7.2) and balance_scx() (up to 6.18) unpin the lock: rq_unpin_lock() makes the clock invalid.
         self.clock_valid = None;
         self.rqs[cpu as usize].in_balance = true;
         let verdict = self.balance_one(ops, cpu, prev);
+        // There balance_scx() comes before pick_task_scx().
+        if self.rules.kick_wait == ExtKickWait::IrqUntilPick {
+            self.advance_kick_sync(cpu);
+        }
         let rq = &mut self.rqs[cpu as usize];
         // dispatch_pick() queues kick_sync_wait_bal_cb().
         rq.kick_sync_waits |= std::mem::take(&mut rq.kick_sync_pending);
@@ -1593,7 +1602,7 @@ impl Ext {
 
     /// `switch_class()`: the CPU leaves the class, for the idle task, or for a class above, with the reason.
     fn switch_class<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, reason: Option<u32>) {
-        if !self.rules.kick_wait_after_pass {
+        if !self.rules.kick_wait.until_pick() {
             self.advance_kick_sync(cpu);
         }
         let Some(reason) = reason.filter(|_| self.has_cpu_preempt()) else { return };
@@ -1604,7 +1613,7 @@ impl Ext {
 
     /// `put_prev_task_scx()`.
     fn put_prev_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, next: Curr) {
-        if self.rules.kick_wait_after_pass {
+        if self.rules.kick_wait.until_pick() {
             self.advance_kick_sync(cpu);
         }
         if !self.task(p).queued {
@@ -1705,25 +1714,23 @@ impl Ext {
                 self.resched_curr(cpu);
             }
         }
-        match (should_wait, self.rules.kick_wait_after_pass) {
+        match (should_wait, self.rules.kick_wait.in_irq()) {
             (false, _) => {}
-            (true, true) => {
+            (true, true) => self.rqs[this_cpu as usize].kick_sync_waits = true,
+            (true, false) => {
                 self.rqs[this_cpu as usize].kick_sync_pending = true;
                 self.resched_curr(this_cpu);
             }
-            (true, false) => self.rqs[this_cpu as usize].kick_sync_waits = true,
         }
     }
 
     /// `kick_one_cpu()`. Returns whether the CPU that kicks is to wait for it.
     fn kick_one_cpu<O: Ops + ?Sized>(&mut self, ops: &mut O, this_cpu: Cpu, cpu: Cpu, kick: Kick, wait: bool) -> bool {
-        let after_pass = self.rules.kick_wait_after_pass;
         let curr = self.rqs[cpu as usize].curr;
-        // 7.2 has no control over a CPU that runs a task of a class above, and leaves it alone.
-        if after_pass && curr == Curr::Above {
+        if self.rules.kick_spares_above && curr == Curr::Above {
             return false;
         }
-        let mut should_wait = !after_pass;
+        let mut should_wait = !self.rules.kick_wait.until_pick();
         if let Curr::Ext(curr) = curr {
             should_wait = true;
             if kick == Kick::Preempt {
@@ -1749,7 +1756,7 @@ impl Ext {
         self.requests.extend(waiting.map(Request::KickSynced));
     }
 
-    /// `kick_sync_wait_bal_cb()`, up to 6.12 the end of `kick_cpus_irq_workfn()`: whether the CPU, which has come to
+    /// `kick_sync_wait_bal_cb()`, up to 6.18 the end of `kick_cpus_irq_workfn()`: whether the CPU, which has come to
     /// the place where it waits for those that it kicked with `SCX_KICK_WAIT`, has to wait (on). A later
     /// [`Request::KickSynced`] says when to ask again.
     pub fn kick_waits(&mut self, cpu: Cpu) -> bool {
@@ -1773,14 +1780,14 @@ impl Ext {
 
     /// A CPU that waits keeps advancing its own `kick_sync`, so that CPUs cannot wait for each other in a circle.
     fn advance_while_waiting(&mut self, cpu: Cpu) {
-        if self.rules.kick_wait_after_pass && self.kick_waiting.contains(&cpu) {
+        if !self.rules.kick_wait.in_irq() && self.kick_waiting.contains(&cpu) {
             self.advance_kick_sync(cpu);
         }
     }
 
-    /// Whether a CPU waits with interrupts disabled (up to 6.12).
+    /// Whether a CPU waits with interrupts disabled (up to 6.18).
     pub fn kick_waits_in_irq(&self, cpu: Cpu) -> bool {
-        !self.rules.kick_wait_after_pass && self.rqs[cpu as usize].kick_sync_waits
+        self.rules.kick_wait.in_irq() && self.rqs[cpu as usize].kick_sync_waits
     }
 
     /// `process_ddsp_deferred_locals()`.
@@ -1824,7 +1831,8 @@ impl Ext {
                 continue;
             };
             self.dispatch_dequeue(p);
-            self.task_mut(p).reenq_reason = reason;
+            // Kernels without SCX_ENQ_IMMED tell no reason.
+            self.task_mut(p).reenq_reason = if self.has_immed() { reason } else { 0 };
             leave.push(p);
         }
         for &p in &leave {

@@ -1,5 +1,5 @@
 //! CPUs that go offline and come online (`kernel/sched/ext/ext.c` and `kernel/sched/core.c`, 7.2; the same in
-//! 6.12.117).
+//! 6.12.117. In 6.18.35 tasks that wait stay in their queues, and the CPU goes offline when others have taken them).
 //!
 //! ```text
 //! sched_cpu_deactivate()  cpu_active is cleared: no task may go there
@@ -81,9 +81,12 @@ impl Ext {
     }
 
     /// `rq_offline_scx()`: the CPU does not call `ops.dispatch()` any more, so that what waits in queues joins its
-    /// local queue, from where it moves on.
+    /// local queue, from where it moves on. Where it stays in place, other CPUs may take it.
     fn rq_offline_scx<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
         self.rqs[cpu as usize].online = false;
+        if !self.rules.offline_requeues {
+            return;
+        }
         for p in self.runnable_list(cpu).into_iter().rev() {
             if self.task(p).dsq.is_some_and(|(dsq, _)| dsq == Dsq::Local(cpu)) {
                 continue;

@@ -4,7 +4,7 @@ use crate::flags::{
     SCX_OPS_BUILTIN_IDLE_PER_NODE, SCX_OPS_KEEP_BUILTIN_IDLE, SCX_PICK_IDLE_CORE, SCX_PICK_IDLE_IN_NODE, SCX_WAKE_SYNC,
 };
 use std::sync::Arc;
-use wakelab_kernel::ExtSelectCpu;
+use wakelab_kernel::{ExtRules, ExtSelectCpu};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{SchedDomains, SdFlags};
 
@@ -150,6 +150,10 @@ pub enum IdleError {
 pub struct Idle {
     topology: IdleTopology,
     form: ExtSelectCpu,
+    /// A sync wakee claims its waker's CPU.
+    sync_claims: bool,
+    /// Siblings of the previous CPU come first.
+    prev_siblings: bool,
     /// `scx_builtin_idle_enabled`.
     enabled: bool,
     /// `scx_builtin_idle_per_node`.
@@ -184,7 +188,7 @@ pub struct Asks<'a> {
 impl Idle {
     /// The masks when a scheduler is enabled (`scx_idle_enable()`): all CPUs count as idle. `updates` says whether the
     /// scheduler has `ops.update_idle()`.
-    pub fn new(topology: IdleTopology, form: ExtSelectCpu, flags: u64, updates: bool) -> Self {
+    pub fn new(topology: IdleTopology, rules: &ExtRules, flags: u64, updates: bool) -> Self {
         let per_node = flags & SCX_OPS_BUILTIN_IDLE_PER_NODE != 0;
         let nr_cpus = topology.nr_cpus;
         let all = |cpus: CpuMask| IdleCpus { cpu: cpus.clone(), smt: cpus };
@@ -200,7 +204,9 @@ impl Idle {
             distribute: vec![0; nr_cpus as usize],
             enabled: !updates || flags & SCX_OPS_KEEP_BUILTIN_IDLE != 0,
             topology,
-            form,
+            form: rules.select_cpu,
+            sync_claims: rules.sync_claims_waker,
+            prev_siblings: rules.prev_siblings,
             per_node,
             masks,
             words: 0,
@@ -438,7 +444,9 @@ impl Idle {
                 && !self.masks[waker_node].cpu.is_empty()
                 && allowed.test(this_cpu)
             {
-                self.test_and_clear(this_cpu);
+                if self.sync_claims {
+                    self.test_and_clear(this_cpu);
+                }
                 return Some(this_cpu);
             }
         }
@@ -462,7 +470,7 @@ impl Idle {
         if is_prev_allowed && self.test_and_clear(prev_cpu) {
             return Some(prev_cpu);
         }
-        if self.topology.smt_active {
+        if self.prev_siblings && self.topology.smt_active {
             let siblings = self.topology.smt[prev_cpu as usize].and(&allowed);
             if let Some(cpu) = siblings.iter().find(|&cpu| cpu != prev_cpu && self.test_and_clear(cpu)) {
                 return Some(cpu);

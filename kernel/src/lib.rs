@@ -37,12 +37,13 @@ pub use power_option::PowerOption;
 pub use preset::{Hz, Preset, PresetError, SwitchError};
 pub use rules::{
     AsymDetection, BalanceRules, BusyHold, BusyInterval, CapacitySearch, CfsRules, Class, Code, CoreRules,
-    CpufreqRules, CpuidleRules, DomainRules, Eas, EevdfRules, EnergyModel, ExtRules, ExtSelectCpu, ExtTypes, FairClass,
-    FindGroup, Footprint, GroupFlags, GroupReweight, GroupRules, GroupShares, Headroom, HrtickForm, IdleSearch,
-    IlbWalk, ImbNuma, InitWeight, LagLimit, LlcBusy, LlcId, LlcThreads, MenuRules, NewidleRules, NewidleStop, NumaFork,
-    NumaImbalance, PeltRules, PkgName, PreferSibling, PressureForm, Push, RtBandwidthForm, Rule, RuleSet,
-    RunnableBoost, SchedCacheRules, Serialize, SiblingImbalance, SisProp, SliceProtection, SmtScan, SugovRules,
-    SumRule, Teo, ThrottleForm, TransitionDelay, Typical, UtilEst, UtilFits, Wakelist, WakeupPreempt,
+    CpufreqRules, CpuidleRules, DomainRules, Eas, EevdfRules, EnergyModel, ExtKickWait, ExtRules, ExtSelectCpu,
+    ExtSelectCpuKfunc, ExtTypes, FairClass, FindGroup, Footprint, GroupFlags, GroupReweight, GroupRules, GroupShares,
+    Headroom, HrtickForm, IdleSearch, IlbWalk, ImbNuma, InitWeight, LagLimit, LlcBusy, LlcId, LlcThreads, MenuRules,
+    NewidleRules, NewidleStop, NumaFork, NumaImbalance, PeltRules, PkgName, PreferSibling, PressureForm, Push,
+    RtBandwidthForm, Rule, RuleSet, RunnableBoost, SchedCacheRules, Serialize, SiblingImbalance, SisProp,
+    SliceProtection, SmtScan, SugovRules, SumRule, Teo, ThrottleForm, TransitionDelay, Typical, UtilEst, UtilFits,
+    Wakelist, WakeupPreempt,
 };
 pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
 pub use setting::{Setting, SettingError};

@@ -25,7 +25,7 @@ pub use balance::{
 pub use cpufreq::{BusyHold, CpufreqRules, Headroom, SugovRules, TransitionDelay};
 pub use cpuidle::{CpuidleRules, MenuRules, Teo, Typical};
 pub use describe::{Rule, RuleSet};
-pub use ext::{ExtRules, ExtSelectCpu, ExtTypes};
+pub use ext::{ExtKickWait, ExtRules, ExtSelectCpu, ExtSelectCpuKfunc, ExtTypes};
 pub use fair::{CfsRules, Class, EevdfRules, FairClass, LagLimit, SliceProtection, WakeupPreempt};
 pub use pelt::{InitWeight, PeltRules, SumRule, UtilEst};
 pub use placement::{

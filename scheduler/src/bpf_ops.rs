@@ -137,7 +137,7 @@ impl Kernel for InKernel<'_> {
         match name {
             "runqueues" => Some(objects.rq(machine.memory_mut(), self.ext, cpu)),
             "sd_llc_id" => Some(objects.sd_llc_id(machine.memory_mut(), self.ext, cpu)),
-            "__preempt_count" => Some(objects.preempt_count(machine.memory_mut(), self.ext, cpu)),
+            "__preempt_count" | "pcpu_hot" => Some(objects.preempt_count(machine.memory_mut(), self.ext, cpu)),
             _ => None,
         }
     }
@@ -340,7 +340,9 @@ impl Ops for Running<'_> {
         };
         let args = [args[0], args[1], args[2], fourth];
         let result = self.run(ext, |machine, kernel| machine.call_ops(kernel, program, &args));
+        // No task has the policy SCHED_EXT, of which older kernels make an error.
         if let Call::InitTask { p, fork: true } = call
+            && ext.rules().fork_disallow_ends
             && self.state.objects.disallowed(self.machine.memory(), p)
         {
             let named = ext.named(p);

@@ -103,6 +103,7 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ("task_group", &["css.cgroup", "idle"]),
     ("kernfs_node", &["id", "name"]),
     ("cpumask", &["bits"]),
+    ("pcpu_hot", &["preempt_count"]),
     // Nobody attaches a scheduler for a control group of its own.
     ("sched_ext_ops", &["sub_cgroup_id"]),
     ("scx_sub_attach_args", &["cgroup_path", "ops"]),
@@ -246,6 +247,8 @@ pub struct KernelObjects {
     /// Per-CPU variables, of the CPUs one after the other.
     sd_llc_id: u64,
     preempt_count: u64,
+    /// What holds `preempt_count` of each CPU: that alone, or in 6.12 a `struct pcpu_hot`, of which it is a field.
+    pcpu_hot: Field,
     /// `cpu_possible_mask`.
     pub possible: u64,
     /// `cpu_online_mask`, and the number of the change after which it was written.
@@ -293,6 +296,11 @@ impl KernelObjects {
         let idle_masks = (0..nr_nodes.max(1))
             .map(|node| ["idle cpumask", "idle smtmask"].map(|name| mask(memory, &format!("{name} of node {node}"))))
             .collect();
+        let hot = Layout::new(btf, "pcpu_hot");
+        let hot = match hot.get("preempt_count") {
+            Some(count) => Field { offset: count.offset, size: hot.size },
+            None => Field { offset: 0, size: 4 },
+        };
         let mut objects = KernelObjects {
             changes: CHANGES.map(|path| task.get(path)),
             slice,
@@ -303,7 +311,8 @@ impl KernelObjects {
             idle: Vec::new(),
             rqs: Vec::new(),
             sd_llc_id: memory.region("sd_llc_id", 4 * nr_cpus),
-            preempt_count: memory.region("__preempt_count", 4 * nr_cpus),
+            preempt_count: memory.region("__preempt_count", hot.size * nr_cpus),
+            pcpu_hot: hot,
             possible,
             online,
             // Before the first change some CPUs may be offline.
@@ -535,10 +544,11 @@ impl KernelObjects {
         at
     }
 
-    /// The address of a CPU's `__preempt_count`, which says of this CPU whether it is in an interrupt.
+    /// The address of a CPU's `__preempt_count` or `pcpu_hot`, which says of this CPU whether it is in an interrupt.
     pub fn preempt_count(&self, memory: &mut Memory, ext: &Ext, cpu: Cpu) -> u64 {
-        let at = self.preempt_count + 4 * u64::from(cpu);
-        let _ = memory.write_u32(at, if cpu == ext.this_cpu { ext.preempt_count } else { 0 });
+        let at = self.preempt_count + u64::from(self.pcpu_hot.size) * u64::from(cpu);
+        let count = if cpu == ext.this_cpu { ext.preempt_count } else { 0 };
+        let _ = memory.write_u32(at + u64::from(self.pcpu_hot.offset), count);
         at
     }
 

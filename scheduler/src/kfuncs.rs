@@ -777,7 +777,12 @@ mod tests {
 
     /// Calls kernel functions on a machine of two CPUs, and gives memory for their arguments.
     fn with_kernel(test: impl FnOnce(&mut InKernel<'_>, &mut Machine, u64)) {
-        let btf = Btf::parse(ExtTypes::V7_2.btf()).unwrap();
+        with_types(ExtTypes::V7_2, test);
+    }
+
+    /// The same with the types of a kernel.
+    fn with_types(types: ExtTypes, test: impl FnOnce(&mut InKernel<'_>, &mut Machine, u64)) {
+        let btf = Btf::parse(types.btf()).unwrap();
         let image = Object::parse(SIMPLE).unwrap().link(&btf, &LinkOptions::default()).unwrap();
         let mut machine = Machine::new(image, &Limits::default(), 2, &|_| true).unwrap();
         let objects = KernelObjects::new(&btf, machine.memory_mut(), 2, 1).unwrap();
@@ -834,16 +839,23 @@ mod tests {
     fn preempt_count_is_that_of_this_cpu() {
         use wakelab_bpf::machine::Kernel;
         use wakelab_ext::flags::SOFTIRQ_OFFSET;
-        with_kernel(|kernel, machine, _| {
-            (kernel.ext.this_cpu, kernel.ext.preempt_count) = (1, SOFTIRQ_OFFSET);
-            let mut read = |kernel: &mut InKernel<'_>, cpu| {
-                let at = kernel.ksym(machine, "__preempt_count", Some(cpu)).unwrap();
-                machine.memory().read_u32(at).unwrap()
-            };
-            assert_eq!((read(kernel, 0), read(kernel, 1)), (0, SOFTIRQ_OFFSET));
-            kernel.ext.preempt_count = 0;
-            assert_eq!(read(kernel, 1), 0);
-        });
+        // In 6.12 it is a field of `pcpu_hot`.
+        for (types, name, offset) in [
+            (ExtTypes::V7_2, "__preempt_count", 0),
+            (ExtTypes::V6_18, "__preempt_count", 0),
+            (ExtTypes::V6_12, "pcpu_hot", 8),
+        ] {
+            with_types(types, |kernel, machine, _| {
+                (kernel.ext.this_cpu, kernel.ext.preempt_count) = (1, SOFTIRQ_OFFSET);
+                let mut read = |kernel: &mut InKernel<'_>, cpu| {
+                    let at = kernel.ksym(machine, name, Some(cpu)).unwrap();
+                    machine.memory().read_u32(at + offset).unwrap()
+                };
+                assert_eq!((read(kernel, 0), read(kernel, 1)), (0, SOFTIRQ_OFFSET));
+                kernel.ext.preempt_count = 0;
+                assert_eq!(read(kernel, 1), 0);
+            });
+        }
     }
 
     #[test]

@@ -124,10 +124,7 @@ impl BpfScheduler {
     /// The object linked and with the values that its loader sets.
     fn opened(&self, host: &Host<'_>) -> Result<Opened, String> {
         let Some(types) = host.rules.types else {
-            return Err(format!(
-                "no types of {} are here, to which its programs could be relocated: Debian builds it without sched_ext",
-                host.kernel
-            ));
+            return Err(format!("no types of {} are here, to which its programs could be relocated", host.kernel));
         };
         let linked = self.linked(types, host)?;
         let mut image = linked.image.clone();
@@ -154,6 +151,13 @@ impl BpfScheduler {
         declared.flags = loading.flags.unwrap_or(declared.flags) | loading.added_flags | self.flags;
         declared.flags &= known_flags;
         loading.without.iter().for_each(|&op| programs[op as usize] = None);
+        // Loaders leave out what the kernel's struct lacks, and say so (SCX_OPS_OPEN()).
+        let later = [(Op::CgroupSetBandwidth, host.rules.cgroup_max), (Op::CgroupSetIdle, host.rules.cgroup_idle)];
+        for (op, _) in later.into_iter().filter(|(_, has)| !has) {
+            if programs[op as usize].take().is_some() {
+                loading.warnings.push(format!("{} has no ops.{}(): it is left out", host.kernel, op.name()));
+            }
+        }
         // What is done after loading is done where ops.init() is called.
         let has = |op: &Op| programs[*op as usize].is_some() || *op == Op::Init && !loading.after_load.is_empty();
         declared.ops = Op::ALL.into_iter().filter(has).collect();
@@ -194,7 +198,7 @@ impl BpfScheduler {
         let kernel_has = |name: &str| btf.function(name).is_some();
         let options = LinkOptions {
             kfuncs: &kernel_has,
-            ksyms: &|name| KSYMS.contains(&name),
+            ksyms: &|name| KSYMS.contains(&name) && btf.has_variable(name),
             kconfig: kconfig(host.rules, host.hz),
             ..LinkOptions::default()
         };
@@ -222,9 +226,9 @@ impl BpfScheduler {
     }
 }
 
-/// Variables of the kernel that programs may read. `cpufreq_cpu_data` has no place in memory: scx_lavd reads it without
-/// a CPU's offset, which fails on a real kernel, too.
-const KSYMS: [&str; 4] = ["__preempt_count", "cpufreq_cpu_data", "runqueues", "sd_llc_id"];
+/// Variables of the kernel that programs may read, where it has them. `cpufreq_cpu_data` has no place in memory:
+/// scx_lavd reads it without a CPU's offset, which fails on a real kernel, too.
+const KSYMS: [&str; 5] = ["__preempt_count", "cpufreq_cpu_data", "pcpu_hot", "runqueues", "sd_llc_id"];
 
 /// An object of which a loader has set everything that it sets before loading.
 struct Opened {

@@ -5,7 +5,7 @@ use wakelab_ext::ext::{Ext, Request};
 use wakelab_ext::flags::*;
 use wakelab_ext::idle::IdleError;
 use wakelab_ext::ops::{Call, Op};
-use wakelab_kernel::ExtRules;
+use wakelab_kernel::{ExtRules, ExtSelectCpuKfunc};
 use wakelab_sched::runqueue::TaskId;
 
 const P: TaskId = TaskId(0);
@@ -29,7 +29,7 @@ fn inserts(rules: ExtRules, dsq: u64, vtime: Option<u64>, flags: u64) -> String 
 #[test]
 fn of_insertions() {
     for rules in KERNELS {
-        let of = if rules == ExtRules::V6_12 { " for spin[1]" } else { "" };
+        let of = if rules.old_messages { " for spin[1]" } else { "" };
         assert_eq!(inserts(rules, 9, None, 0), format!("non-existent DSQ 0x9{of}"));
         let on = inserts(rules, SCX_DSQ_LOCAL_ON | 9, None, 0);
         assert_eq!(on, "invalid CPU 9 in SCX_DSQ_LOCAL_ON dispatch verdict");
@@ -151,7 +151,7 @@ fn of_performance_targets() {
         assert_eq!(set(rules, None, 4, 1).0, "invalid CPU 4");
         assert_eq!(set(rules, Some(2), 2, 1).0, "");
         // 6.12 lets an operation set that of any CPU.
-        let other = if rules == ExtRules::V6_12 { "" } else { "Invalid target CPU 2" };
+        let other = if rules.cpuperf_of_locked { "Invalid target CPU 2" } else { "" };
         assert_eq!(set(rules, Some(1), 2, 1).0, other);
     }
 }
@@ -191,31 +191,49 @@ fn the_local_queue_is_that_of_the_locked_run_queue() {
 #[test]
 fn of_operations_that_may_not_call_a_function() {
     for rules in KERNELS {
-        let old = rules == ExtRules::V6_12;
         let (mut ext, mut ops) = with_tasks(rules, &[Op::Runnable], 0, 1);
         ops.does(|ops, ext, _| i64::from(ext.dsq_insert(ops, P, SCX_DSQ_LOCAL, 5, None, 0)));
         wake(&mut ext, &mut ops, 0, 0);
-        let expected = match old {
+        let expected = match rules.old_messages {
             true => "kfunc with mask 0x6 called from an operation only allowing 0x10",
             false => "calling kernel function scx_bpf_dsq_insert is not allowed",
         };
         assert_eq!(message(&ext), expected);
-        // The choice of an idle CPU: 6.12's is for ops.select_cpu() alone, and 7.2's for tasks that are locked.
+        // The choice of an idle CPU: 6.12's is for ops.select_cpu() alone, 6.18's for any task, and 7.2's for tasks that
+        // are locked.
+        let form = rules.select_cpu_kfunc;
         let (mut ext, mut ops) = with_tasks(rules, &[Op::Enqueue], 0, 2);
         ext.set_task_cpu(TaskId(1), 3);
         ops.does(move |_, ext, _| {
             let own = ext.select_cpu_from_kfunc(P, 0, 0, None, 0);
-            assert_eq!(own.is_ok(), !old);
+            assert_eq!(own.is_ok(), form != ExtSelectCpuKfunc::SelectCpu);
             let other = ext.select_cpu_from_kfunc(TaskId(1), 0, 0, None, 0);
-            if let (false, Err(IdleError::Scx(message))) = (old, other) {
+            if let Err(IdleError::Scx(message)) = other {
                 ext.error(message);
             }
             0
         });
         wake(&mut ext, &mut ops, 0, 0);
-        let expected = match old {
-            true => "kfunc with mask 0x8 called from an operation only allowing 0x4",
-            false => "select_cpu kfunc called cross-task on task[2]",
+        let expected = match form {
+            ExtSelectCpuKfunc::SelectCpu => "kfunc with mask 0x8 called from an operation only allowing 0x4",
+            ExtSelectCpuKfunc::Enqueue => "",
+            ExtSelectCpuKfunc::LockedRq => "select_cpu kfunc called cross-task on task[2]",
+        };
+        assert_eq!(message(&ext), expected);
+        // Where nothing is locked, and in an operation that places no task.
+        let (mut ext, _) = with_tasks(rules, &[], 0, 1);
+        assert_eq!(ext.select_cpu_from_kfunc(P, 0, 0, None, 0).is_ok(), form != ExtSelectCpuKfunc::SelectCpu);
+        let (mut ext, mut ops) = with_tasks(rules, &[Op::Running], 0, 1);
+        ops.does(|_, ext, _| {
+            let _ = ext.select_cpu_from_kfunc(P, 0, 0, None, 0);
+            0
+        });
+        wake(&mut ext, &mut ops, 0, 0);
+        pick(&mut ext, &mut ops, 0);
+        let expected = match form {
+            ExtSelectCpuKfunc::SelectCpu => "kfunc with mask 0x8 called from an operation only allowing 0x10",
+            ExtSelectCpuKfunc::Enqueue => "kfunc with mask 0xc called from an operation only allowing 0x10",
+            ExtSelectCpuKfunc::LockedRq => "",
         };
         assert_eq!(message(&ext), expected);
     }

@@ -5,7 +5,7 @@ use crate::support::*;
 use wakelab_ext::entity::{Curr, Dsq};
 use wakelab_ext::ext::Request;
 use wakelab_ext::flags::{
-    SCX_DEQ_SCHED_CHANGE, SCX_DSQ_LOCAL_ON, SCX_ECODE_ACT_RESTART, SCX_ECODE_RSN_HOTPLUG, SCX_SLICE_DFL,
+    SCX_DEQ_SCHED_CHANGE, SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ECODE_ACT_RESTART, SCX_ECODE_RSN_HOTPLUG, SCX_SLICE_DFL,
 };
 use wakelab_ext::ops::{Call, ExitKind, Op};
 use wakelab_kernel::ExtRules;
@@ -49,7 +49,7 @@ fn tasks_of_an_offline_cpu_are_enqueued_on_another() {
         Op::Quiescent,
         Op::Dispatch,
     ];
-    for rules in KERNELS {
+    for rules in KERNELS.into_iter().filter(|rules| rules.offline_requeues) {
         let (mut ext, mut ops) = with_tasks(rules, &OPS, 0, 2);
         run(&mut ext, &mut ops, 0, 2);
         wake(&mut ext, &mut ops, 1, 2);
@@ -85,6 +85,31 @@ fn tasks_of_an_offline_cpu_are_enqueued_on_another() {
         assert_eq!(pick(&mut ext, &mut ops, 2), None);
         assert_eq!(ops.take(&[Op::Dispatch]), [Call::Dispatch { cpu: 2, prev: None }]);
     }
+}
+
+/// 6.18 leaves a task that waits where it is, until another CPU takes it.
+#[test]
+fn tasks_that_wait_outlive_their_cpu_in_6_18() {
+    const OPS: [Op; 7] =
+        [Op::CpuOnline, Op::CpuOffline, Op::Enqueue, Op::Dequeue, Op::Runnable, Op::Quiescent, Op::Dispatch];
+    let (mut ext, mut ops) = with_tasks(ExtRules::V6_18, &OPS, 0, 2);
+    run(&mut ext, &mut ops, 0, 2);
+    wake(&mut ext, &mut ops, 1, 2);
+    ops.calls.clear();
+    ext.cpu_deactivate(&mut ops, 2);
+    assert_eq!(ops.take(&OPS), [Call::CpuOffline { cpu: 2 }]);
+    ext.balance_push(&mut ops, 2, 0);
+    let enq_flags = u64::from(ExtRules::V6_18.enq_migrated);
+    assert_eq!(ops.take(&OPS), [Call::Enqueue { p: P, enq_flags }], "what ran is moved");
+    assert_eq!((ext.task(Q).cpu, ext.rqs[2].nr_running), (2, 1));
+    ops.does(|ops, ext, call| {
+        if let Call::Dispatch { .. } = call {
+            ext.dsq_insert(ops, Q, SCX_DSQ_LOCAL, SCX_SLICE_DFL, None, 0);
+        }
+        0
+    });
+    assert_eq!(pick(&mut ext, &mut ops, 0), Some(1));
+    assert_eq!((ext.task(Q).cpu, ext.rqs[2].nr_running, ext.exit()), (0, 0, None));
 }
 
 #[test]

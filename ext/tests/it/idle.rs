@@ -1,11 +1,11 @@
 //! The choice of an idle CPU against [`Reference`](crate::idle_reference::Reference), on machines of many shapes.
 
 use crate::idle_reference::{Reference, Set, Wakee};
-use crate::support::topology;
+use crate::support::{KERNELS, topology};
 use proptest::prelude::*;
 use wakelab_ext::flags::{SCX_OPS_BUILTIN_IDLE_PER_NODE, SCX_OPS_KEEP_BUILTIN_IDLE, SCX_WAKE_SYNC, SCX_WAKE_TTWU};
 use wakelab_ext::idle::{Asks, Idle, IdleError};
-use wakelab_kernel::ExtSelectCpu;
+use wakelab_kernel::ExtRules;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{CpuTopology, Numbering, Topology, Uniform};
 
@@ -75,9 +75,9 @@ fn same(idle: &Idle, reference: &Reference) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check(machine: &Topology, form: ExtSelectCpu, per_node: bool, steps: &[Step]) -> Result<(), TestCaseError> {
+fn check(machine: &Topology, rules: &ExtRules, per_node: bool, steps: &[Step]) -> Result<(), TestCaseError> {
     let flags = if per_node { SCX_OPS_BUILTIN_IDLE_PER_NODE } else { 0 };
-    let mut idle = Idle::new(topology(machine), form, flags, false);
+    let mut idle = Idle::new(topology(machine), rules, flags, false);
     let mut reference = Reference::new(machine.clone(), per_node);
     let nr = machine.cpus.len() as u32;
     let nodes = machine.node_distance.len() as u32;
@@ -105,12 +105,11 @@ fn check(machine: &Topology, form: ExtSelectCpu, per_node: bool, steps: &[Step])
                 let wakee = Wakee { cpus_ptr: cpus, this_cpu: this as usize, exiting, local_nr };
                 let wake = SCX_WAKE_TTWU | if sync { SCX_WAKE_SYNC } else { 0 };
                 let got = idle.select_cpu_dfl(&asks, prev, wake, within.as_ref().map(|(mask, _)| mask), flags);
-                let expected = match form {
-                    ExtSelectCpu::Anywhere => reference.select_6_12(&wakee, prev as usize, wake),
-                    ExtSelectCpu::Topology => {
-                        let within = within.as_ref().map(|(_, set)| set);
-                        reference.select_7_2(&wakee, prev as usize, wake, within, flags)
-                    }
+                let expected = if *rules == ExtRules::V6_12 {
+                    reference.select_6_12(&wakee, prev as usize, wake)
+                } else {
+                    let within = within.as_ref().map(|(_, set)| set);
+                    reference.select_6_18(*rules == ExtRules::V7_2, &wakee, prev as usize, wake, within, flags)
                 };
                 (got, expected)
             }
@@ -144,18 +143,18 @@ proptest! {
     #[test]
     fn choices_are_those_of_the_reference(
         machine in machine(),
-        newer in prop::bool::weighted(0.7),
+        rules in prop::sample::select(KERNELS.to_vec()),
         per_node in any::<bool>(),
         steps in prop::collection::vec(step(), 1..50),
     ) {
-        let form = if newer { ExtSelectCpu::Topology } else { ExtSelectCpu::Anywhere };
-        check(&machine, form, newer && per_node, &steps)?;
+        // 6.12 has no masks by node.
+        check(&machine, &rules, rules != ExtRules::V6_12 && per_node, &steps)?;
     }
 }
 
 #[test]
 fn picks_go_round_from_cpu_1_on() {
-    let mut idle = Idle::new(topology(&Uniform::new(4, 1).topology()), ExtSelectCpu::Topology, 0, false);
+    let mut idle = Idle::new(topology(&Uniform::new(4, 1).topology()), &ExtRules::V7_2, 0, false);
     let all = CpuMask::full(4);
     assert_eq!([(); 5].map(|()| idle.pick(0, &all, 0, 0)), [Some(1), Some(2), Some(3), Some(0), None]);
     // Another CPU has its own place to go on from, which is shared with the choice of any CPU.
@@ -165,7 +164,7 @@ fn picks_go_round_from_cpu_1_on() {
 
 #[test]
 fn schedulers_that_track_idle_cpus_have_the_core_track_none() {
-    let new = |flags| Idle::new(topology(&Uniform::new(2, 2).topology()), ExtSelectCpu::Topology, flags, true);
+    let new = |flags| Idle::new(topology(&Uniform::new(2, 2).topology()), &ExtRules::V7_2, flags, true);
     let mut idle = new(0);
     idle.update(0, false);
     assert!(idle.masks(0).0.test(0), "as it was at the beginning");

@@ -194,9 +194,10 @@ impl Reference {
         self.pick(p.this_cpu, &p.cpus_ptr, 0, 0)
     }
 
-    /// `scx_select_cpu_dfl()`, 7.2.
-    pub fn select_7_2(
+    /// `scx_select_cpu_dfl()`, 7.2, or 6.18.35 if not `of_7_2`.
+    pub fn select_6_18(
         &mut self,
+        of_7_2: bool,
         p: &Wakee,
         prev_cpu: usize,
         wake_flags: u64,
@@ -234,7 +235,9 @@ impl Reference {
                 && weight(&self.masks[waker_node].0) != 0
                 && allowed[cpu]
             {
-                self.test_and_clear(cpu);
+                if of_7_2 {
+                    self.test_and_clear(cpu);
+                }
                 return Some(cpu);
             }
         }
@@ -263,7 +266,7 @@ impl Reference {
         if is_prev_allowed && self.test_and_clear(prev_cpu) {
             return Some(prev_cpu);
         }
-        if self.smt_active() {
+        if of_7_2 && self.smt_active() {
             let siblings = and(&self.smt(prev_cpu), &allowed);
             for (cpu, sibling) in siblings.into_iter().enumerate() {
                 if sibling && cpu != prev_cpu && self.test_and_clear(cpu) {

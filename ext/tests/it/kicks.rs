@@ -155,8 +155,33 @@ fn cpus_in_a_circle_do_not_wait_for_ever() {
     assert!(!ext.kick_waits(0) && !ext.kick_waits(2));
 }
 
+/// 6.18 waits for what 7.2 waits for, in the interrupt, and leaves CPUs of classes above alone.
 #[test]
-fn before_7_2_the_interrupt_waits_for_any_cpu_to_leave_the_class() {
+fn in_6_18_the_interrupt_waits_for_a_pick() {
+    let (mut ext, mut ops) = with_tasks(ExtRules::V6_18, &[Op::Enqueue], 0, 2);
+    run(&mut ext, &mut ops, 0, 2);
+    ext.preempted_by_class(&mut ops, 3, SCX_CPU_PREEMPT_RT);
+    ext.take_requests();
+    ext.this_cpu = 1;
+    (0..4).for_each(|cpu| ext.kick_cpu(cpu, SCX_KICK_WAIT));
+    settle(&mut ext, &mut ops);
+    assert_eq!(rescheds(&mut ext), [0, 1, 2]);
+    assert!(ext.kick_waits(1) && ext.kick_waits_in_irq(1));
+    // Its task goes on, which is a pass.
+    assert_eq!(pick(&mut ext, &mut ops, 2), Some(0));
+    assert_eq!(synced(&mut ext), [1]);
+    assert!(!ext.kick_waits(1));
+    // A class above takes the CPU (put_prev_task_scx()).
+    ext.this_cpu = 1;
+    ext.kick_cpu(2, SCX_KICK_WAIT);
+    settle(&mut ext, &mut ops);
+    assert!(ext.kick_waits(1));
+    ext.preempted_by_class(&mut ops, 2, SCX_CPU_PREEMPT_RT);
+    assert!(!ext.kick_waits(1));
+}
+
+#[test]
+fn in_6_12_the_interrupt_waits_for_any_cpu_to_leave_the_class() {
     let (mut ext, mut ops) = with_tasks(ExtRules::V6_12, &[Op::Enqueue], 0, 2);
     run(&mut ext, &mut ops, 0, 2);
     ext.this_cpu = 1;

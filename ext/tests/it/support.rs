@@ -9,8 +9,8 @@ use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{DomainOptions, Topology, Uniform, build_sched_domains};
 use wakelab_sched::runqueue::TaskId;
 
-/// Both kernels.
-pub const KERNELS: [ExtRules; 2] = [ExtRules::V6_12, ExtRules::V7_2];
+/// The kernels.
+pub const KERNELS: [ExtRules; 3] = [ExtRules::V6_12, ExtRules::V6_18, ExtRules::V7_2];
 /// An affinity that has one CPU: the mask of CPU 0 is 1, and so on. Mask 0 has all.
 pub const PINNED: u32 = 1;
 

@@ -39,8 +39,9 @@ pub(super) static PRESET: Preset = Preset {
     name: "v6.18",
     before: Some(v6_12::PRESET.name),
     source: "Debian's source of linux 6.18.15-1~bpo13+1, without its patches: \
-        kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for the fair class of 6.18.15; later 6.18.y was not read; teo is not modelled",
+        kernel/sched/{fair.c,features.h,core.c,topology.c}; sched_ext: kernel/sched/{ext.c,ext_idle.c,ext_internal.h} \
+        of 6.18.35",
+    complete: "complete for the fair class of 6.18.15; of later 6.18.y sched_ext alone was read; teo is not modelled",
     features: features_boosted(FILE),
     feature_file: FILE,
     tunables: Tunables::EEVDF_V6_12,
@@ -133,6 +134,34 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 6.18 (6.18.15).
-    pub const V6_18: Self =
-        CoreRules { pipe_wakes_while_full: false, uclamp_after_enqueue: false, ext: None, ..Self::V6_12 };
+    pub const V6_18: Self = CoreRules {
+        pipe_wakes_while_full: false,
+        uclamp_after_enqueue: false,
+        ext: Some(ExtRules::V6_18),
+        ..Self::V6_12
+    };
+}
+
+impl ExtRules {
+    /// Linux 6.18 (6.18.35; that of 6.18.15 was not read).
+    pub const V6_18: Self = ExtRules {
+        select_cpu: ExtSelectCpu::Topology,
+        select_cpu_kfunc: ExtSelectCpuKfunc::Enqueue,
+        idle_masks_first: true,
+        enq_last_resched: false,
+        kick_wait: ExtKickWait::IrqUntilPick,
+        kick_spares_above: true,
+        enq_flags_truncated: false,
+        queued_wakeup: true,
+        cpuperf_of_locked: true,
+        cgroup_max: true,
+        cgroup_idle: true,
+        cgroup_warns: false,
+        cgroup_move_locked: true,
+        offline_requeues: false,
+        ops_flags: 0x1_007f,
+        types: Some(ExtTypes::V6_18),
+        version_code: 0x06_12_23,
+        ..Self::V6_12
+    };
 }

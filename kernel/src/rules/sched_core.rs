@@ -33,8 +33,7 @@ rules! {
         pub fair_server_stops_idle: bool,
         /// What tells the scheduler that a CPU's frequency is limited.
         pub pressure: PressureForm,
-        /// sched_ext; `None` where schedulers in BPF cannot be loaded (up to 6.11), and in 6.18, whose source was not
-        /// read.
+        /// sched_ext; `None` where schedulers in BPF cannot be loaded (up to 6.11).
         pub ext: Option<ExtRules>,
     }
 }

@@ -8,3 +8,4 @@ mod selftests;
 mod simple;
 mod stalls;
 mod support;
+mod versions;

@@ -26,15 +26,26 @@ impl Sink for Done {
     }
 }
 
-/// Runs a load under a scheduler.
+/// Runs a load under a scheduler of 7.2.
 pub fn simulate(
     scheduler: &dyn Scheduler,
     machine: &str,
     load: &Workload,
     until: u64,
 ) -> (Result<Outcome, SimError>, Done) {
+    simulate_on("v7.2", scheduler, machine, load, until)
+}
+
+/// The same of a kernel.
+pub fn simulate_on(
+    kernel: &str,
+    scheduler: &dyn Scheduler,
+    machine: &str,
+    load: &Workload,
+    until: u64,
+) -> (Result<Outcome, SimError>, Done) {
     let machine = wakelab_machine::get(machine).unwrap();
-    let kernel = Preset::get("v7.2").unwrap();
+    let kernel = Preset::get(kernel).unwrap();
     let setup = Setup {
         machine: &machine,
         kernel,

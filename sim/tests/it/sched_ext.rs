@@ -449,7 +449,7 @@ fn realtime_tasks_come_and_go_on_any_cpu() {
     load.programs.extend(spinners(&[0]).programs);
     let spins = spinners(&[0; 10]).tasks;
     load.tasks.extend(spins.into_iter().map(|task| wakelab_workload::Task { program, ..task }));
-    for kernel in ["v6.12", "v7.2"] {
+    for kernel in ["v6.12", "v6.18", "v7.2"] {
         let (outcome, heard) = simulate(Kind::Hears, MACHINE, kernel, &load, 300 * MS);
         let outcome = outcome.unwrap_or_else(|error| panic!("{kernel}: {error}"));
         assert!(heard.done.len() >= 15 && heard.done.values().all(|&done| done > 10), "{kernel}: {:?}", heard.done);
@@ -583,7 +583,14 @@ fn cpus_that_wait_for_each_other_go_on() {
 }
 
 #[test]
-fn before_7_2_a_cpu_waits_for_ever_for_one_that_stays_in_the_class() {
+fn in_6_18_a_cpu_waits_in_the_interrupt_for_a_pick_alone() {
+    let (outcome, _) = simulate(Kind::Kicks(SCX_KICK_WAIT), "test-2c", "v6.18", &on_two_cpus(false), 1_000 * MS);
+    let cpus = outcome.unwrap().cpus;
+    assert!(cpus[0].work > 900 * MS && cpus[1].work > 900 * MS, "{cpus:?}");
+}
+
+#[test]
+fn in_6_12_a_cpu_waits_for_ever_for_one_that_stays_in_the_class() {
     let (outcome, _) = simulate(Kind::Kicks(SCX_KICK_WAIT), "test-2c", "v6.12", &on_two_cpus(false), 5_000 * MS);
     // It is in its first kick's interrupt until the end.
     let cpus = outcome.unwrap().cpus;
@@ -679,7 +686,7 @@ fn a_task_that_changes_its_affinity_goes_where_it_may_run() {
         let programs = [moves].into_iter().chain(vec![spins; beside]).collect();
         let mut load = workload(programs, &[], None);
         load.cpu_sets = vec![vec![2], vec![5]];
-        for kernel in ["v6.12", "v7.2"] {
+        for kernel in ["v6.12", "v6.18", "v7.2"] {
             let (outcome, heard) = simulate(kind, MACHINE, kernel, &load, 200 * MS);
             outcome.unwrap_or_else(|error| panic!("{kind:?} {kernel}: {error}"));
             let (&first, &done) = heard.done.first_key_value().expect("a task made progress");
@@ -724,7 +731,7 @@ fn tasks_leave_cpus_that_go_offline() {
                 Change { at_ns: ms * MS, what }
             })
             .collect();
-        for (&kind, kernel) in kinds.iter().flat_map(|kind| [(kind, "v7.2"), (kind, "v6.12")]) {
+        for (&kind, kernel) in kinds.iter().flat_map(|kind| [(kind, "v7.2"), (kind, "v6.18"), (kind, "v6.12")]) {
             let (outcome, heard) = simulate(kind, MACHINE, kernel, &load, 140 * MS);
             outcome.unwrap_or_else(|error| panic!("{kind:?}, {kernel}: {error}"));
             // What a CPU does as it is told comes to its end first.
