@@ -472,7 +472,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// `scx_init_task()`.
-    fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
+    pub fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
         let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
         // Kworkers are bound to their CPUs, and named after them (`format_worker_id()`, 7.2).
         let program = self.sys.model.programs[task.program as usize].name.as_str();
