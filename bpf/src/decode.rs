@@ -36,6 +36,16 @@ pub(crate) enum Op {
     Acquire8, Acquire16, Acquire32, Acquire64, Release8, Release16, Release32, Release64,
     /// A load of 64 bits: the next instruction is its second half.
     Imm64,
+    /// It and a load from there into any register: `dst`, `src` is where the address is put.
+    Imm64Load8, Imm64Load16, Imm64Load32, Imm64Load64,
+    /// A copy and an addition to it.
+    MovX64AddK64,
+    /// Two copies, the second of which is read from its own place.
+    MovX64MovX64,
+    /// A number for a register, and a jump.
+    MovK64Ja, MovK32Ja,
+    /// A copy, and a call of a function of the object.
+    MovX64Call,
     /// The address of a kernel variable.
     Ksym,
     Ja, MayGoto,
@@ -72,13 +82,26 @@ pub(crate) const UNKNOWN: [&str; 6] = [
     "a call of a function by its address, which the kernel does not have",
 ];
 
+/// A register. Whoever has one needs not check its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[rustfmt::skip]
+pub(crate) enum Reg { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 }
+
+impl Reg {
+    #[rustfmt::skip]
+    pub(crate) const ALL: [Reg; 11] = [
+        Reg::R0, Reg::R1, Reg::R2, Reg::R3, Reg::R4, Reg::R5, Reg::R6, Reg::R7, Reg::R8, Reg::R9, Reg::R10,
+    ];
+}
+
 /// A decoded instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Decoded {
     pub(crate) op: Op,
-    pub(crate) dst: u8,
-    pub(crate) src: u8,
+    pub(crate) dst: Reg,
+    pub(crate) src: Reg,
     /// The offset of an access, or the instruction to go on with.
     pub(crate) off: i32,
     /// The immediate, its sign extended.
@@ -121,18 +144,52 @@ pub(crate) fn decode(image: &Image, maps: &Maps) -> Result<Vec<Decoded>, Vec<Str
     }
     // Whoever runs past the end stops here.
     code.push(unknown(0));
-    if problems.is_empty() { Ok(code) } else { Err(problems) }
+    if problems.is_empty() {
+        fuse(&mut code);
+        Ok(code)
+    } else {
+        Err(problems)
+    }
+}
+
+/// Makes one instruction of two that often follow each other. The second one stays where it is, for those that jump to
+/// it, and counts as before.
+fn fuse(code: &mut [Decoded]) {
+    for at in 0..code.len() {
+        let first = code[at];
+        let Some(&second) = code.get(at + if first.op == Op::Imm64 { 2 } else { 1 }) else { continue };
+        code[at] = match (first.op, second.op) {
+            (Op::Imm64, Op::Load8 | Op::Load16 | Op::Load32 | Op::Load64) if second.src == first.dst => {
+                let op = match second.op {
+                    Op::Load8 => Op::Imm64Load8,
+                    Op::Load16 => Op::Imm64Load16,
+                    Op::Load32 => Op::Imm64Load32,
+                    _ => Op::Imm64Load64,
+                };
+                Decoded { op, imm: first.imm, ..second }
+            }
+            (Op::MovX64, Op::AddK64) if second.dst == first.dst => {
+                Decoded { op: Op::MovX64AddK64, imm: second.imm, ..first }
+            }
+            (Op::MovK64, Op::Ja) => Decoded { op: Op::MovK64Ja, off: second.off, ..first },
+            (Op::MovK32, Op::Ja) => Decoded { op: Op::MovK32Ja, off: second.off, ..first },
+            (Op::MovX64, Op::Call) => Decoded { op: Op::MovX64Call, off: second.off, imm: second.imm, ..first },
+            (Op::MovX64, Op::MovX64) => Decoded { op: Op::MovX64MovX64, ..first },
+            _ => continue,
+        };
+    }
 }
 
 fn unknown(what: usize) -> Decoded {
-    Decoded { op: Op::Unknown, dst: 0, src: 0, off: 0, imm: what as i64 }
+    Decoded { op: Op::Unknown, dst: Reg::R0, src: Reg::R0, off: 0, imm: what as i64 }
 }
 
 fn decode_one(image: &Image, maps: &Maps, at: usize) -> Result<Decoded, String> {
     let insn = image.insns[at];
     let (class, x) = (insn.code & 7, insn.code & 8 != 0);
-    let mut decoded =
-        Decoded { op: Op::Unknown, dst: insn.dst, src: insn.src, off: i32::from(insn.off), imm: i64::from(insn.imm) };
+    let reg = |number: u8| Reg::ALL.get(usize::from(number)).copied();
+    let (Some(dst), Some(src)) = (reg(insn.dst), reg(insn.src)) else { return Ok(unknown(2)) };
+    let mut decoded = Decoded { op: Op::Unknown, dst, src, off: i32::from(insn.off), imm: i64::from(insn.imm) };
     let target = |by: i64| {
         let to = at as i64 + 1 + by;
         let inside = image.function_of(at as u32).is_none_or(|function| {
@@ -144,9 +201,6 @@ fn decode_one(image: &Image, maps: &Maps, at: usize) -> Result<Decoded, String> 
             Err(format!("jump to instruction {to}, which is outside of the function"))
         }
     };
-    if insn.dst > 10 || insn.src > 10 {
-        return Ok(unknown(2));
-    }
     let writes = matches!(class, 0 | 1 | 4 | 7);
     if writes && insn.dst == 10 {
         return Ok(unknown(3));
@@ -326,7 +380,7 @@ fn atomic(insn: Insn) -> Option<Op> {
 
 fn call(image: &Image, at: usize) -> Result<Decoded, String> {
     let insn = image.insns[at];
-    let decoded = |op, off, imm| Ok(Decoded { op, dst: 0, src: 0, off, imm });
+    let decoded = |op, off, imm| Ok(Decoded { op, dst: Reg::R0, src: Reg::R0, off, imm });
     match insn.src {
         0 if insn.imm == POISON => decoded(Op::Poison, 0, 0),
         0 if helpers::name(insn.imm).is_some() => decoded(Op::Helper, 0, i64::from(insn.imm)),

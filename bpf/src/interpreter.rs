@@ -1,6 +1,6 @@
 //! The instructions, executed one after the other.
 
-use crate::decode::{Decoded, Op, UNKNOWN};
+use crate::decode::{Decoded, Op, Reg, UNKNOWN};
 use crate::fault::{Fault, FaultKind};
 use crate::kfuncs::Own;
 use crate::machine::{BPF_MAX_LOOPS, Frame, Kernel, MAX_CALL_FRAMES, Machine};
@@ -16,16 +16,18 @@ impl Machine {
             return Err(self.endless());
         }
         let code = self.code.clone();
-        self.run(kernel, &code, start as u32, args)
+        let start = start as u32;
+        self.run(kernel, &code, start, self.stack_used_at(start), args)
     }
 
-    /// Runs the function that begins at `start` to its end.
+    /// Runs the function that begins at `start` to its end. It uses `used` bytes of its stack frame.
     #[inline(never)]
     pub(crate) fn run<K: Kernel>(
         &mut self,
         kernel: &mut K,
         code: &[Decoded],
         start: u32,
+        used: u32,
         args: [u64; 5],
     ) -> Result<u64, Fault> {
         let callers = self.frames.len();
@@ -35,22 +37,28 @@ impl Machine {
             return Err(fault);
         }
         self.counts.calls += 1;
-        // 16 registers, of which there are 11: a number of 4 bits needs no check.
-        let mut r = [0u64; 16];
+        let mut r = [0u64; Reg::ALL.len()];
         r[1..6].copy_from_slice(&args);
-        r[10] = self.frame(self.depth, self.stack_used_at(start));
+        r[10] = self.frame(self.depth, used);
         self.depth += 1;
-        let mut pc = start as usize;
+        // What follows: the next instruction is found without its number, which is `pc!()`.
+        let mut rest = code.get(start as usize..).unwrap_or_default().iter();
         let mut left = self.left;
         let mut may_goto = BPF_MAX_LOOPS as u32;
 
+        /// The number of the instruction after the present one.
+        macro_rules! pc {
+            () => {
+                code.len() - rest.len()
+            };
+        }
+
         let mut fault = loop {
-            let Some(insn) = code.get(pc) else {
+            let Some(insn) = rest.next() else {
                 break Fault::new(FaultKind::UnknownInstruction { code: 0, what: UNKNOWN[0] });
             };
-            pc += 1;
             left -= 1;
-            let (d, s) = (usize::from(insn.dst & 15), usize::from(insn.src & 15));
+            let (d, s) = (insn.dst as usize, insn.src as usize);
 
             /// `dst = f(dst, operand)` of 64 bits.
             macro_rules! k64 {
@@ -79,10 +87,10 @@ impl Machine {
             macro_rules! jump {
                 () => {{
                     let to = insn.off as usize;
-                    if to < pc && left < 0 {
+                    if left < 0 && backwards(to, pc!()) {
                         break self.endless();
                     }
-                    pc = to;
+                    rest = code.get(to..).unwrap_or_default().iter();
                 }};
             }
             macro_rules! jk64 {
@@ -114,8 +122,11 @@ impl Machine {
                 };
             }
             macro_rules! load {
-                ($from:ty) => {{
-                    let addr = r[s].wrapping_add(i64::from(insn.off) as u64);
+                ($from:ty) => {
+                    load!($from, r[s])
+                };
+                ($from:ty, $base:expr) => {{
+                    let addr = $base.wrapping_add(i64::from(insn.off) as u64);
                     r[d] = match self.memory.load(addr) {
                         Some(bytes) => <$from>::from_le_bytes(bytes) as i64 as u64,
                         None => match self.bad_load(addr, size_of::<$from>() as u64) {
@@ -123,6 +134,15 @@ impl Machine {
                             Err(fault) => break fault,
                         },
                     };
+                }};
+            }
+            /// `src = imm; dst = *(src + off)`, as programs read their global variables.
+            macro_rules! load_imm {
+                ($from:ty) => {{
+                    left -= 1;
+                    rest.nth(1);
+                    r[s] = insn.imm as u64;
+                    load!($from, insn.imm as u64);
                 }};
             }
             macro_rules! store {
@@ -159,6 +179,21 @@ impl Machine {
                         fetch if fetch & 1 != 0 => r[s] = u64::from(old),
                         _ => {}
                     }
+                }};
+            }
+            macro_rules! call {
+                () => {{
+                    if left < 0 {
+                        break self.endless();
+                    }
+                    if self.depth - self.base >= MAX_CALL_FRAMES {
+                        break Fault::new(FaultKind::StackOverflow { frames: MAX_CALL_FRAMES });
+                    }
+                    self.frames.push(Frame { back: pc!() as u32, saved: [r[6], r[7], r[8], r[9]], may_goto });
+                    r[10] = self.frame(self.depth, insn.imm as u32);
+                    self.depth += 1;
+                    may_goto = BPF_MAX_LOOPS as u32;
+                    rest = code.get(insn.off as usize..).unwrap_or_default().iter();
                 }};
             }
             /// A call out of the loop, which may come back into another.
@@ -303,14 +338,48 @@ impl Machine {
 
                 Op::Imm64 => {
                     r[d] = insn.imm as u64;
-                    pc += 1;
+                    rest.next();
+                }
+                Op::Imm64Load8 => load_imm!(u8),
+                Op::Imm64Load16 => load_imm!(u16),
+                Op::Imm64Load32 => load_imm!(u32),
+                Op::Imm64Load64 => load_imm!(u64),
+                Op::MovX64AddK64 => {
+                    left -= 1;
+                    rest.next();
+                    r[d] = r[s].wrapping_add(insn.imm as u64);
+                }
+                Op::MovX64MovX64 => {
+                    left -= 1;
+                    r[d] = r[s];
+                    if let Some(next) = rest.next() {
+                        r[next.dst as usize] = r[next.src as usize];
+                    }
+                }
+                Op::MovK64Ja => {
+                    left -= 1;
+                    rest.next();
+                    r[d] = insn.imm as u64;
+                    jump!();
+                }
+                Op::MovK32Ja => {
+                    left -= 1;
+                    rest.next();
+                    r[d] = u64::from(insn.imm as u32);
+                    jump!();
+                }
+                Op::MovX64Call => {
+                    left -= 1;
+                    rest.next();
+                    r[d] = r[s];
+                    call!();
                 }
                 Op::Ksym => {
                     let number = insn.imm as usize;
                     let image = self.image.clone();
                     let of_one = kernel.ksym(self, &image.ksyms[number], None);
                     r[d] = of_one.unwrap_or(self.ksyms[number]);
-                    pc += 1;
+                    rest.next();
                 }
 
                 Op::Ja => jump!(),
@@ -366,19 +435,7 @@ impl Machine {
                 Op::JsetK32 => jk32!(|a, b| a & b != 0),
                 Op::JsetX32 => jx32!(|a, b| a & b != 0),
 
-                Op::Call => {
-                    if left < 0 {
-                        break self.endless();
-                    }
-                    if self.depth - self.base >= MAX_CALL_FRAMES {
-                        break Fault::new(FaultKind::StackOverflow { frames: MAX_CALL_FRAMES });
-                    }
-                    self.frames.push(Frame { back: pc as u32, saved: [r[6], r[7], r[8], r[9]], may_goto });
-                    r[10] = self.frame(self.depth, insn.imm as u32);
-                    self.depth += 1;
-                    may_goto = BPF_MAX_LOOPS as u32;
-                    pc = insn.off as usize;
-                }
+                Op::Call => call!(),
                 Op::Exit => {
                     self.depth -= 1;
                     if self.frames.len() == callers {
@@ -387,10 +444,9 @@ impl Machine {
                     }
                     let Some(frame) = self.frames.pop() else { return Ok(r[0]) };
                     r[6..10].copy_from_slice(&frame.saved);
-                    // The end of the frame below: no frame is cleared again.
-                    r[10] = self.frame(self.depth - 1, 0);
+                    r[10] = self.frame_end(self.depth - 1);
                     may_goto = frame.may_goto;
-                    pc = frame.back as usize;
+                    rest = code.get(frame.back as usize..).unwrap_or_default().iter();
                 }
                 Op::Helper => {
                     self.counts.helpers += 1;
@@ -410,7 +466,7 @@ impl Machine {
                     out!(kernel.kfunc(self, insn.imm as u32, [r[1], r[2], r[3], r[4], r[5]]));
                 }
                 Op::Poison => {
-                    let at = pc as u32 - 1;
+                    let at = pc!() as u32 - 1;
                     let poisoned = &self.image.poisoned;
                     let found = poisoned.binary_search_by_key(&at, |(insn, _)| *insn);
                     let what = found.map_or("an unknown one", |at| &poisoned[at].1);
@@ -420,7 +476,7 @@ impl Machine {
                     break Fault::new(FaultKind::Absent("a weak function".to_string()));
                 }
                 Op::Unknown => {
-                    let code = self.image.insns.get(pc - 1).map_or(0, |insn| insn.code);
+                    let code = self.image.insns.get(pc!() - 1).map_or(0, |insn| insn.code);
                     let what = UNKNOWN.get(insn.imm as usize).copied().unwrap_or(UNKNOWN[1]);
                     break Fault::new(FaultKind::UnknownInstruction { code, what });
                 }
@@ -429,7 +485,7 @@ impl Machine {
 
         self.left = left;
         self.depth -= 1;
-        self.name_fault(&mut fault, (pc as u32).saturating_sub(1));
+        self.name_fault(&mut fault, (pc!() as u32).saturating_sub(1));
         while self.frames.len() > callers
             && let Some(frame) = self.frames.pop()
         {
@@ -456,6 +512,12 @@ impl Machine {
         self.memory.bytes(addr, len)?;
         Ok(0)
     }
+}
+
+/// Whether a jump goes back. It is asked where it matters alone.
+#[cold]
+fn backwards(to: usize, pc: usize) -> bool {
+    to < pc
 }
 
 #[inline(always)]

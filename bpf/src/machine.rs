@@ -29,6 +29,9 @@ pub const MAX_BPF_STACK: u32 = 512;
 /// The iterations that a loop of `bpf_loop()`, `may_goto` or numbers may have (`BPF_MAX_LOOPS`).
 pub const BPF_MAX_LOOPS: u64 = 8 << 20;
 
+/// What a context has room for, bytes: 12 arguments.
+const CONTEXT_LEN: u32 = 12 * 8;
+
 /// How deep calls may be in each other, by kernel functions that call programs.
 const MAX_NESTED_CALLS: u32 = 16;
 
@@ -205,8 +208,8 @@ pub struct Machine {
     /// The depth at which the current call began: frames below are of the calls around it.
     pub(crate) base: u32,
     nested: u32,
-    /// The regions of contexts, by nesting.
-    contexts: Vec<u64>,
+    /// The regions of contexts, by nesting, and how many arguments are in them.
+    contexts: Vec<(u64, usize)>,
     /// What per-CPU kernel variables are called before they are asked for on a CPU: the first of a region for each.
     pub(crate) ksyms: Vec<u64>,
     pub(crate) objects: Objects,
@@ -323,28 +326,35 @@ impl Machine {
         let Some(start) = self.image.functions.get(function as usize).map(|function| function.start) else {
             return Err(Fault::new(FaultKind::Absent(format!("function {function}"))));
         };
+        let used = self.stacks_used[function as usize];
         let mut registers = [0; 5];
         match registers.get_mut(..args.len()) {
             Some(registers) => registers.copy_from_slice(args),
             None => return Err(Fault::argument("call", "up to 5 arguments")),
         }
-        self.call_at(kernel, start, registers)
+        self.call_at(kernel, start, used, registers)
     }
 
     /// Calls a program of a kernel struct of functions (`SEC("struct_ops")`): it gets a pointer to its arguments.
     pub fn call_ops<K: Kernel>(&mut self, kernel: &mut K, function: u32, args: &[u64]) -> Result<u64, Fault> {
         let nested = self.nested as usize;
         while self.contexts.len() <= nested {
-            let context = self.memory.region("arguments", 12 * 8);
+            let context = self.memory.region("arguments", CONTEXT_LEN);
             // Programs write their context nowhere.
             self.memory.set_read_only(context, true);
-            self.contexts.push(context);
+            self.contexts.push((context, 0));
         }
-        let context = self.contexts[nested];
-        let bytes = self.memory.bytes_mut(context, 12 * 8)?;
-        bytes.fill(0);
+        let (context, before) = &mut self.contexts[nested];
+        let (context, before) = (*context, std::mem::replace(before, args.len()));
+        let bytes = self.memory.bytes_mut(context, u64::from(CONTEXT_LEN))?;
         for (place, arg) in bytes.chunks_exact_mut(8).zip(args) {
             place.copy_from_slice(&arg.to_le_bytes());
+        }
+        // The rest is zero.
+        if before > args.len()
+            && let Some(rest) = bytes.get_mut(8 * args.len()..)
+        {
+            rest.fill(0);
         }
         self.call(kernel, function, &[context])
     }
@@ -367,7 +377,8 @@ impl Machine {
         let handle = self.maps.get(map).map_or(0, |map| map.handle);
         let (key, own_key) = self.callback_key(key, element);
         let before = self.running_timer.replace(timer);
-        let result = self.call_at(kernel, callback, [handle, key, value, 0, 0]);
+        let used = self.stack_used_at(callback);
+        let result = self.call_at(kernel, callback, used, [handle, key, value, 0, 0]);
         self.running_timer = before;
         if own_key {
             self.memory.free(key);
@@ -385,8 +396,8 @@ impl Machine {
         (key, true)
     }
 
-    /// Calls the function that begins at an instruction, from outside.
-    fn call_at<K: Kernel>(&mut self, kernel: &mut K, start: u32, args: [u64; 5]) -> Result<u64, Fault> {
+    /// Calls the function that begins at an instruction, from outside. It uses so many bytes of its stack frame.
+    fn call_at<K: Kernel>(&mut self, kernel: &mut K, start: u32, used: u32, args: [u64; 5]) -> Result<u64, Fault> {
         if self.nested >= MAX_NESTED_CALLS {
             return Err(Fault::kernel(format!("programs called each other {MAX_NESTED_CALLS} deep")));
         }
@@ -396,7 +407,7 @@ impl Machine {
         let base = std::mem::replace(&mut self.base, self.depth);
         self.nested += 1;
         let code = self.code.clone();
-        let result = self.run(kernel, &code, start, args);
+        let result = self.run(kernel, &code, start, used, args);
         self.nested -= 1;
         self.counts.insns += (limit - self.left) as u64;
         self.left = before;
@@ -433,15 +444,28 @@ impl Machine {
     /// The end of the stack frame at a depth, `used` bytes before it cleared.
     #[inline]
     pub(crate) fn frame(&mut self, depth: u32, used: u32) -> u64 {
+        if depth as usize >= self.stacks.len() {
+            self.more_stacks(depth);
+        }
+        let end = self.frame_end(depth);
+        if used != 0 {
+            self.memory.clear(end - u64::from(used), used);
+        }
+        end
+    }
+
+    #[cold]
+    fn more_stacks(&mut self, depth: u32) {
         while self.stacks.len() <= depth as usize {
             let frame = self.memory.region("the stack frame", MAX_BPF_STACK);
             self.stacks.push(frame);
         }
-        let end = self.stacks[depth as usize] + u64::from(MAX_BPF_STACK);
-        if let Ok(bytes) = self.memory.bytes_mut(end - u64::from(used), u64::from(used)) {
-            bytes.fill(0);
-        }
-        end
+    }
+
+    /// The end of a stack frame that is in use.
+    #[inline]
+    pub(crate) fn frame_end(&self, depth: u32) -> u64 {
+        self.stacks[depth as usize] + u64::from(MAX_BPF_STACK)
     }
 
     /// What the function that begins at an instruction uses of its stack frame.

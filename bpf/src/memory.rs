@@ -258,6 +258,16 @@ impl Memory {
         Ok(&mut self.regions[(addr >> 32) as usize].data[offset..offset + len as usize])
     }
 
+    /// Makes bytes of a region zero, if it has them.
+    #[inline]
+    pub(crate) fn clear(&mut self, addr: u64, len: u32) {
+        let offset = addr as u32 as usize;
+        let region = self.regions.get_mut((addr >> 32) as usize);
+        if let Some(bytes) = region.and_then(|region| region.data.get_mut(offset..offset + len as usize)) {
+            bytes.fill(0);
+        }
+    }
+
     /// `len` bytes that a program has written by a helper: those it may not write are bad.
     pub(crate) fn program_bytes_mut(&mut self, addr: u64, len: u64) -> Result<&mut [u8], BadAccess> {
         match self.regions.get((addr >> 32) as usize) {
@@ -292,42 +302,63 @@ impl Memory {
     }
 
     /// Reads a byte.
+    #[inline]
     pub fn read_u8(&self, addr: u64) -> Result<u8, BadAccess> {
         self.load(addr).map(u8::from_le_bytes).ok_or_else(|| self.bad(AccessKind::Read, addr, 1, false))
     }
 
     /// Reads 2 bytes.
+    #[inline]
     pub fn read_u16(&self, addr: u64) -> Result<u16, BadAccess> {
         self.load(addr).map(u16::from_le_bytes).ok_or_else(|| self.bad(AccessKind::Read, addr, 2, false))
     }
 
     /// Reads 4 bytes.
+    #[inline]
     pub fn read_u32(&self, addr: u64) -> Result<u32, BadAccess> {
         self.load(addr).map(u32::from_le_bytes).ok_or_else(|| self.bad(AccessKind::Read, addr, 4, false))
     }
 
     /// Reads 8 bytes.
+    #[inline]
     pub fn read_u64(&self, addr: u64) -> Result<u64, BadAccess> {
         self.load(addr).map(u64::from_le_bytes).ok_or_else(|| self.bad(AccessKind::Read, addr, 8, false))
     }
 
     /// Writes a byte, as the machine's caller.
+    #[inline]
     pub fn write_u8(&mut self, addr: u64, value: u8) -> Result<(), BadAccess> {
-        self.bytes_mut(addr, 1).map(|bytes| bytes[0] = value)
+        self.write(addr, [value])
     }
 
     /// Writes 2 bytes, as the machine's caller.
+    #[inline]
     pub fn write_u16(&mut self, addr: u64, value: u16) -> Result<(), BadAccess> {
-        self.bytes_mut(addr, 2).map(|bytes| bytes.copy_from_slice(&value.to_le_bytes()))
+        self.write(addr, value.to_le_bytes())
     }
 
     /// Writes 4 bytes, as the machine's caller.
+    #[inline]
     pub fn write_u32(&mut self, addr: u64, value: u32) -> Result<(), BadAccess> {
-        self.bytes_mut(addr, 4).map(|bytes| bytes.copy_from_slice(&value.to_le_bytes()))
+        self.write(addr, value.to_le_bytes())
     }
 
     /// Writes 8 bytes, as the machine's caller.
+    #[inline]
     pub fn write_u64(&mut self, addr: u64, value: u64) -> Result<(), BadAccess> {
-        self.bytes_mut(addr, 8).map(|bytes| bytes.copy_from_slice(&value.to_le_bytes()))
+        self.write(addr, value.to_le_bytes())
+    }
+
+    #[inline]
+    fn write<const N: usize>(&mut self, addr: u64, bytes: [u8; N]) -> Result<(), BadAccess> {
+        let offset = addr as u32 as usize;
+        let region = self.regions.get_mut((addr >> 32) as usize);
+        match region.and_then(|region| region.data.get_mut(offset..offset + N)) {
+            Some(place) => {
+                place.copy_from_slice(&bytes);
+                Ok(())
+            }
+            None => Err(self.bad(AccessKind::Write, addr, N as u64, false)),
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! is a [`Key`], and the queue is in the order of keys. An iterator's cursor is a key as well, so that it stays where
 //! it is when tasks around it come and go.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 
@@ -17,12 +17,12 @@ pub struct Key(u64, u64);
 const MIDDLE: u64 = 1 << 63;
 
 /// How a queue was used first since it was empty.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     /// `dsq->list` alone.
-    Fifo(VecDeque<(u64, TaskId)>),
+    Fifo,
     /// `dsq->priq`. Keys are the distance to the base, so that their order is that of `time_before64()`.
-    Priq { base: u64, tasks: BTreeMap<Key, TaskId> },
+    Priq { base: u64 },
 }
 
 /// Why a task cannot join: `dispatch_enqueue()` ends the scheduler with these.
@@ -38,6 +38,8 @@ pub enum Mixed {
 #[derive(Clone, Debug)]
 pub struct DispatchQ {
     order: Order,
+    /// In the order of their places. A task joins near the end most of the time, and leaves near the beginning.
+    tasks: VecDeque<(Key, TaskId)>,
     /// The position at the head of a FIFO, and the one after its tail.
     ends: (u64, u64),
     /// `dsq->seq`: how many tasks have joined so far.
@@ -50,7 +52,14 @@ pub struct DispatchQ {
 
 impl Default for DispatchQ {
     fn default() -> Self {
-        DispatchQ { order: Order::Fifo(VecDeque::new()), ends: (MIDDLE, MIDDLE), seq: 0, lock_free: 0, taken: None }
+        DispatchQ {
+            order: Order::Fifo,
+            tasks: VecDeque::new(),
+            ends: (MIDDLE, MIDDLE),
+            seq: 0,
+            lock_free: 0,
+            taken: None,
+        }
     }
 }
 
@@ -58,16 +67,13 @@ impl DispatchQ {
     /// `dsq->nr`: how many tasks wait.
     #[inline]
     pub fn nr(&self) -> u32 {
-        match &self.order {
-            Order::Fifo(tasks) => tasks.len() as u32,
-            Order::Priq { tasks, .. } => tasks.len() as u32,
-        }
+        self.tasks.len() as u32
     }
 
     /// Whether no task waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.nr() == 0
+        self.tasks.is_empty()
     }
 
     /// `dsq->seq`. A task that joins now has the next number, which iterators use to leave out those that have joined
@@ -82,24 +88,22 @@ impl DispatchQ {
     /// # Errors
     /// Fails if tasks are queued by their `dsq_vtime`.
     pub fn push(&mut self, task: TaskId, head: bool) -> Result<Key, Mixed> {
-        if !matches!(self.order, Order::Fifo(_)) {
-            if !self.is_empty() {
-                return Err(Mixed::Priq);
-            }
-            self.order = Order::Fifo(VecDeque::new());
+        if self.order != Order::Fifo && !self.is_empty() {
+            return Err(Mixed::Priq);
         }
-        let Order::Fifo(tasks) = &mut self.order else { unreachable!("set above") };
+        self.order = Order::Fifo;
         self.seq += 1;
-        let position = if head {
+        if head {
             self.ends.0 -= 1;
-            tasks.push_front((self.ends.0, task));
-            self.ends.0
+            let key = Key(self.ends.0, 0);
+            self.tasks.push_front((key, task));
+            Ok(key)
         } else {
-            tasks.push_back((self.ends.1, task));
+            let key = Key(self.ends.1, 0);
             self.ends.1 += 1;
-            self.ends.1 - 1
-        };
-        Ok(Key(position, 0))
+            self.tasks.push_back((key, task));
+            Ok(key)
+        }
     }
 
     /// A task joins by its `dsq_vtime`, after those with the same one (`rb_add()`). Returns its place.
@@ -107,31 +111,30 @@ impl DispatchQ {
     /// # Errors
     /// Fails if tasks are queued in the order of their insertion.
     pub fn push_vtime(&mut self, task: TaskId, vtime: u64) -> Result<Key, Mixed> {
-        if let Order::Fifo(tasks) = &self.order {
-            if !tasks.is_empty() {
-                return Err(Mixed::Fifo);
-            }
-            self.order = Order::Priq { base: 0, tasks: BTreeMap::new() };
-        }
-        let Order::Priq { base, tasks } = &mut self.order else { unreachable!("set above") };
-        if tasks.is_empty() {
-            *base = vtime.wrapping_sub(MIDDLE);
-        }
+        let base = match self.order {
+            Order::Fifo if !self.is_empty() => return Err(Mixed::Fifo),
+            Order::Priq { base } if !self.is_empty() => base,
+            _ => vtime.wrapping_sub(MIDDLE),
+        };
+        self.order = Order::Priq { base };
         self.seq += 1;
-        let key = Key(vtime.wrapping_sub(*base), self.seq);
-        tasks.insert(key, task);
+        let key = Key(vtime.wrapping_sub(base), self.seq);
+        if self.tasks.back().is_none_or(|&(last, _)| last < key) {
+            self.tasks.push_back((key, task));
+        } else {
+            let at = self.tasks.partition_point(|&(other, _)| other < key);
+            self.tasks.insert(at, (key, task));
+        }
         Ok(key)
     }
 
     /// A task leaves its place.
     pub fn remove(&mut self, key: Key) -> Option<TaskId> {
-        match &mut self.order {
-            Order::Fifo(tasks) => {
-                let at = tasks.binary_search_by_key(&key.0, |&(position, _)| position).ok()?;
-                tasks.remove(at).map(|(_, task)| task)
-            }
-            Order::Priq { tasks, .. } => tasks.remove(&key),
+        if self.tasks.front().is_some_and(|&(first, _)| first == key) {
+            return self.tasks.pop_front().map(|(_, task)| task);
         }
+        let at = self.tasks.binary_search_by_key(&key, |&(other, _)| other).ok()?;
+        self.tasks.remove(at).map(|(_, task)| task)
     }
 
     /// The first task (`scx_bpf_dsq_peek()`).
@@ -141,31 +144,14 @@ impl DispatchQ {
 
     /// The first task after a place, or of all; with its place.
     pub fn next_after(&self, key: Option<Key>) -> Option<(Key, TaskId)> {
-        match (&self.order, key) {
-            (Order::Fifo(tasks), None) => tasks.front().map(|&(position, task)| (Key(position, 0), task)),
-            (Order::Fifo(tasks), Some(key)) => {
-                let at = tasks.partition_point(|&(position, _)| position <= key.0);
-                tasks.get(at).map(|&(position, task)| (Key(position, 0), task))
-            }
-            (Order::Priq { tasks, .. }, None) => tasks.first_key_value().map(|(&key, &task)| (key, task)),
-            (Order::Priq { tasks, .. }, Some(key)) => {
-                use std::ops::Bound::{Excluded, Unbounded};
-                tasks.range((Excluded(key), Unbounded)).next().map(|(&key, &task)| (key, task))
-            }
-        }
+        let at = key.map_or(0, |key| self.tasks.partition_point(|&(other, _)| other <= key));
+        self.tasks.get(at).copied()
     }
 
     /// The last task before a place, or of all (`SCX_DSQ_ITER_REV`).
     pub fn next_before(&self, key: Option<Key>) -> Option<(Key, TaskId)> {
-        match (&self.order, key) {
-            (Order::Fifo(tasks), None) => tasks.back().map(|&(position, task)| (Key(position, 0), task)),
-            (Order::Fifo(tasks), Some(key)) => {
-                let at = tasks.partition_point(|&(position, _)| position < key.0).checked_sub(1)?;
-                tasks.get(at).map(|&(position, task)| (Key(position, 0), task))
-            }
-            (Order::Priq { tasks, .. }, None) => tasks.last_key_value().map(|(&key, &task)| (key, task)),
-            (Order::Priq { tasks, .. }, Some(key)) => tasks.range(..key).next_back().map(|(&key, &task)| (key, task)),
-        }
+        let end = key.map_or(self.tasks.len(), |key| self.tasks.partition_point(|&(other, _)| other < key));
+        self.tasks.get(end.checked_sub(1)?).copied()
     }
 
     /// The tasks, in their order.

@@ -385,6 +385,19 @@ impl Ext {
         std::mem::take(&mut self.requests)
     }
 
+    /// The same, after those that were taken already.
+    pub fn append_requests(&mut self, to: &mut Vec<Request>) {
+        to.append(&mut self.requests);
+    }
+
+    /// The memory of requests that were taken is used again.
+    pub fn reuse(&mut self, mut requests: Vec<Request>) {
+        if self.requests.capacity() == 0 {
+            requests.clear();
+            self.requests = requests;
+        }
+    }
+
     /// What all calls since the last time have taken, ns at full speed.
     pub fn take_spent(&mut self) -> u64 {
         std::mem::take(&mut self.spent)

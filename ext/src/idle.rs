@@ -416,10 +416,14 @@ impl Idle {
         flags: u64,
     ) -> Option<Cpu> {
         let node = self.node_if_enabled(prev_cpu);
+        let both;
         let allowed = match within {
-            None => asks.cpus_ptr.clone(),
-            Some(within) if asks.on_all => within.clone(),
-            Some(within) => within.and(asks.cpus_ptr),
+            None => asks.cpus_ptr,
+            Some(within) if asks.on_all => within,
+            Some(within) => {
+                both = within.and(asks.cpus_ptr);
+                &both
+            }
         };
         if allowed.is_empty() {
             return None;
@@ -460,7 +464,7 @@ impl Idle {
                     return Some(cpu);
                 }
             }
-            if let Some(cpu) = self.pick(this_cpu, &allowed, node, flags | SCX_PICK_IDLE_CORE) {
+            if let Some(cpu) = self.pick(this_cpu, allowed, node, flags | SCX_PICK_IDLE_CORE) {
                 return Some(cpu);
             }
             if flags & SCX_PICK_IDLE_CORE != 0 {
@@ -471,9 +475,12 @@ impl Idle {
             return Some(prev_cpu);
         }
         if self.prev_siblings && self.topology.smt_active {
-            let siblings = self.topology.smt[prev_cpu as usize].and(&allowed);
-            if let Some(cpu) = siblings.iter().find(|&cpu| cpu != prev_cpu && self.test_and_clear(cpu)) {
-                return Some(cpu);
+            let mut from = 0;
+            while let Some(cpu) = self.topology.smt[prev_cpu as usize].next_from_and(allowed, from) {
+                if cpu != prev_cpu && self.test_and_clear(cpu) {
+                    return Some(cpu);
+                }
+                from = cpu + 1;
             }
         }
         for cpus in nearby.into_iter().flatten() {
@@ -481,6 +488,6 @@ impl Idle {
                 return Some(cpu);
             }
         }
-        self.pick(this_cpu, &allowed, node, flags)
+        self.pick(this_cpu, allowed, node, flags)
     }
 }

@@ -135,19 +135,55 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ("scx_bpf_select_cpu_and_args", &["flags", "prev_cpu", "wake_flags"]),
 ];
 
-/// The fields that change from operation to operation, in the order in which `sync_task()` has their values.
-const CHANGES: [&str; 11] = [
-    "flags",
-    "scx.flags",
-    "scx.weight",
-    "scx.selected_cpu",
-    "scx.ddsp_dsq_id",
-    "scx.ddsp_enq_flags",
-    "se.sum_exec_runtime",
-    "utime",
-    "on_cpu",
-    "recent_used_cpu",
-    "wake_cpu",
+/// What changes of a task from operation to operation.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Flags,
+    ScxFlags,
+    Weight,
+    SelectedCpu,
+    DdspDsqId,
+    DdspEnqFlags,
+    SumExecRuntime,
+    OnCpu,
+    Cpu,
+}
+
+/// The fields that have it.
+const CHANGES: [(&str, Change); 11] = [
+    ("flags", Change::Flags),
+    ("scx.flags", Change::ScxFlags),
+    ("scx.weight", Change::Weight),
+    ("scx.selected_cpu", Change::SelectedCpu),
+    ("scx.ddsp_dsq_id", Change::DdspDsqId),
+    ("scx.ddsp_enq_flags", Change::DdspEnqFlags),
+    ("se.sum_exec_runtime", Change::SumExecRuntime),
+    ("utime", Change::SumExecRuntime),
+    ("on_cpu", Change::OnCpu),
+    ("recent_used_cpu", Change::Cpu),
+    ("wake_cpu", Change::Cpu),
+];
+
+/// What changes of a run queue.
+#[derive(Clone, Copy, Debug)]
+enum RqChange {
+    Curr,
+    NrRunning,
+    CpuperfTarget,
+    Clock,
+    ClockTask,
+    ClockPelt,
+}
+
+/// The fields that have it. `rq_clock_pelt()` is `clock_pelt` less `lost_idle_time`, which stays 0.
+const RQ_CHANGES: [(&str, RqChange); 7] = [
+    ("curr", RqChange::Curr),
+    ("nr_running", RqChange::NrRunning),
+    ("scx.nr_running", RqChange::NrRunning),
+    ("scx.cpuperf_target", RqChange::CpuperfTarget),
+    ("clock", RqChange::Clock),
+    ("clock_task", RqChange::ClockTask),
+    ("clock_pelt", RqChange::ClockPelt),
 ];
 
 /// Types of which programs have their own, and read what they have written themselves.
@@ -178,6 +214,12 @@ impl Layout {
 
     pub fn get(&self, path: &str) -> Option<Field> {
         self.fields.get(path).copied()
+    }
+
+    /// Where those fields of a table are that are `wanted`.
+    fn changes<T: Copy>(&self, table: &[(&'static str, T)], wanted: impl Fn(&str) -> bool) -> Vec<(Field, T)> {
+        let wanted = table.iter().filter(|(path, _)| wanted(path));
+        wanted.filter_map(|&(path, change)| Some((self.get(path)?, change))).collect()
     }
 }
 
@@ -230,14 +272,16 @@ struct Task {
 pub struct KernelObjects {
     task: Layout,
     rq: Layout,
-    /// Where [`CHANGES`] are.
-    changes: [Option<Field>; CHANGES.len()],
+    /// Where those of [`CHANGES`] are that programs can read.
+    changes: Vec<(Field, Change)>,
+    /// The same of [`RQ_CHANGES`].
+    rq_changes: Vec<(Field, RqChange)>,
     /// `scx.slice` and `scx.dsq_vtime`, which every operation reads.
     slice: u32,
     dsq_vtime: u32,
     tasks: Vec<Task>,
     /// Tasks by the numbers of their regions.
-    by_region: BTreeMap<u32, TaskId>,
+    by_region: Vec<Option<TaskId>>,
     /// The children of tasks: parent and child.
     children: BTreeSet<(TaskId, TaskId)>,
     /// By CPU: its idle task.
@@ -302,11 +346,12 @@ impl KernelObjects {
             None => Field { offset: 0, size: 4 },
         };
         let mut objects = KernelObjects {
-            changes: CHANGES.map(|path| task.get(path)),
+            changes: task.changes(&CHANGES, |_| true),
+            rq_changes: rq.changes(&RQ_CHANGES, |_| true),
             slice,
             dsq_vtime,
             tasks: Vec::new(),
-            by_region: BTreeMap::new(),
+            by_region: Vec::new(),
             children: BTreeSet::new(),
             idle: Vec::new(),
             rqs: Vec::new(),
@@ -345,6 +390,19 @@ impl KernelObjects {
         Ok(objects)
     }
 
+    /// Keeps only those fields up to date that an image accesses, of which its relocations tell. One without
+    /// relocations of a type has offsets of its own, and may read any of its fields.
+    pub fn only_accessed(&mut self, image: &Image) {
+        let accessed = |name: &str, path: &str| {
+            let mut paths =
+                image.accesses.iter().filter(|of| of.type_name == name).map(|of| of.path.as_str()).peekable();
+            // A program may take the address of a struct that has the field.
+            paths.peek().is_none() || paths.any(|of| path.starts_with(of) || of.starts_with(path))
+        };
+        self.changes = self.task.changes(&CHANGES, |path| accessed("task_struct", path));
+        self.rq_changes = self.rq.changes(&RQ_CHANGES, |path| accessed("rq", path));
+    }
+
     fn add_cpu(&mut self, memory: &mut Memory, cpu: Cpu) {
         let idle = memory.region(&format!("idle task of CPU {cpu}"), self.task.size);
         put(memory, idle, self.task.get("flags"), u64::from(PF_IDLE | PF_KTHREAD));
@@ -374,7 +432,11 @@ impl KernelObjects {
             self.tasks.resize(at + 1, Task::default());
         }
         let addr = memory.region(&format!("task_struct of {}", info.comm), self.task.size);
-        self.by_region.insert((addr >> 32) as u32, info.task);
+        let region = (addr >> 32) as usize;
+        if self.by_region.len() <= region {
+            self.by_region.resize(region + 1, None);
+        }
+        self.by_region[region] = Some(info.task);
         let flags =
             if info.kthread { PF_KTHREAD } else { 0 } | if info.kworker { PF_WQ_WORKER | PF_NO_SETAFFINITY } else { 0 };
         let pid = pid(info.task);
@@ -458,7 +520,7 @@ impl KernelObjects {
 
     /// Frees the memory of a task that has left (`free_task()`).
     pub fn free_task(&mut self, memory: &mut Memory, addr: u64) {
-        if let Some(task) = self.by_region.remove(&((addr >> 32) as u32)) {
+        if let Some(task) = self.by_region.get_mut((addr >> 32) as usize).and_then(Option::take) {
             memory.free(addr);
             self.tasks[task.0 as usize].addr = 0;
         }
@@ -496,8 +558,9 @@ impl KernelObjects {
     }
 
     /// The task at an address.
+    #[inline]
     pub fn task_at(&self, addr: u64) -> Option<TaskId> {
-        (addr as u32 == 0).then(|| self.by_region.get(&((addr >> 32) as u32)).copied()).flatten()
+        if addr as u32 == 0 { self.by_region.get((addr >> 32) as usize).copied().flatten() } else { None }
     }
 
     /// The CPU whose idle task is at an address.
@@ -526,14 +589,17 @@ impl KernelObjects {
     pub fn rq(&self, memory: &mut Memory, ext: &Ext, cpu: Cpu) -> u64 {
         let addr = self.rqs[cpu as usize];
         let rq = &ext.rqs[cpu as usize];
-        put(memory, addr, self.rq.get("curr"), self.curr(ext, cpu));
-        put(memory, addr, self.rq.get("nr_running"), u64::from(rq.nr_running));
-        put(memory, addr, self.rq.get("scx.nr_running"), u64::from(rq.nr_running));
-        put(memory, addr, self.rq.get("scx.cpuperf_target"), u64::from(rq.cpuperf_target));
-        put(memory, addr, self.rq.get("clock"), UPTIME_NS + ext.clock());
-        put(memory, addr, self.rq.get("clock_task"), UPTIME_NS + rq.clocks.task);
-        // rq_clock_pelt() is clock_pelt less lost_idle_time, which stays 0.
-        put(memory, addr, self.rq.get("clock_pelt"), UPTIME_NS + rq.clocks.pelt);
+        for &(field, change) in &self.rq_changes {
+            let value = match change {
+                RqChange::Curr => self.curr(ext, cpu),
+                RqChange::NrRunning => u64::from(rq.nr_running),
+                RqChange::CpuperfTarget => u64::from(rq.cpuperf_target),
+                RqChange::Clock => UPTIME_NS + ext.clock(),
+                RqChange::ClockTask => UPTIME_NS + rq.clocks.task,
+                RqChange::ClockPelt => UPTIME_NS + rq.clocks.pelt,
+            };
+            put(memory, addr, Some(field), value);
+        }
         addr
     }
 
@@ -568,29 +634,33 @@ impl KernelObjects {
     pub fn sync_task(&mut self, memory: &mut Memory, ext: &Ext, task: TaskId) -> u64 {
         let of = self.tasks[task.0 as usize];
         let (addr, entity) = (of.addr, ext.task(task));
-        let state = if entity.ready && !entity.enabled { SCX_TASK_READY } else { SCX_TASK_ENABLED };
-        let scx_flags = if entity.queued { SCX_TASK_QUEUED } else { 0 } | state | entity.reenq_reason;
-        let flags = of.flags | if entity.exiting { PF_EXITING } else { 0 };
-        let rq = &ext.rqs[entity.cpu as usize];
-        let runs = rq.curr == Curr::Ext(task) || rq.curr == Curr::Above && rq.above == Some(task);
-        let values = [
-            u64::from(flags),
-            u64::from(scx_flags),
-            u64::from(entity.weight),
-            u64::from(entity.selected_cpu),
-            entity.ddsp_dsq_id,
-            entity.ddsp_enq_flags,
-            entity.sum_exec_runtime,
-            entity.sum_exec_runtime,
-            u64::from(runs),
-            u64::from(entity.cpu),
-            u64::from(entity.cpu),
-        ];
         if let Ok(bytes) = memory.bytes_mut(addr, u64::from(self.task.size)) {
-            for (field, value) in self.changes.iter().zip(values) {
-                let Some(Field { offset, size }) = *field else { continue };
-                let (offset, size) = (offset as usize, (size as usize).min(8));
-                bytes[offset..offset + size].copy_from_slice(&value.to_le_bytes()[..size]);
+            for &(field, change) in &self.changes {
+                let value = match change {
+                    Change::Flags => u64::from(of.flags | if entity.exiting { PF_EXITING } else { 0 }),
+                    Change::ScxFlags => {
+                        let ready = entity.ready && !entity.enabled;
+                        let state = if ready { SCX_TASK_READY } else { SCX_TASK_ENABLED };
+                        u64::from(if entity.queued { SCX_TASK_QUEUED } else { 0 } | state | entity.reenq_reason)
+                    }
+                    Change::Weight => u64::from(entity.weight),
+                    Change::SelectedCpu => u64::from(entity.selected_cpu),
+                    Change::DdspDsqId => entity.ddsp_dsq_id,
+                    Change::DdspEnqFlags => entity.ddsp_enq_flags,
+                    Change::SumExecRuntime => entity.sum_exec_runtime,
+                    Change::OnCpu => {
+                        let rq = &ext.rqs[entity.cpu as usize];
+                        let runs = rq.curr == Curr::Ext(task) || rq.curr == Curr::Above && rq.above == Some(task);
+                        u64::from(runs)
+                    }
+                    Change::Cpu => u64::from(entity.cpu),
+                };
+                let place = &mut bytes[field.offset as usize..];
+                match field.size {
+                    2 => place[..2].copy_from_slice(&(value as u16).to_le_bytes()),
+                    4 => place[..4].copy_from_slice(&(value as u32).to_le_bytes()),
+                    _ => place[..8].copy_from_slice(&value.to_le_bytes()),
+                }
             }
         }
         if of.mask != entity.mask {
@@ -715,7 +785,7 @@ mod tests {
             free(&mut machine, &mut objects, number);
         }
         assert_eq!(machine.memory().used(), used);
-        assert_eq!((objects.by_region.len(), objects.children.len()), (1, 0));
+        assert_eq!((objects.by_region.iter().flatten().count(), objects.children.len()), (1, 0));
     }
 
     #[test]
@@ -776,6 +846,26 @@ mod tests {
         let idle = objects.idle_task(1);
         let cpus_ptr = machine.memory().read_u64(idle + offset("cpus_ptr")).unwrap();
         assert_eq!((cpus_ptr, machine.memory().read_u64(cpus_ptr).unwrap()), (idle + offset("cpus_mask"), 0b10));
+    }
+
+    /// scx_simple charges tasks by their weight, and does not ask on which CPU they woke.
+    #[test]
+    fn only_what_programs_read_is_kept_up_to_date() {
+        for (only_accessed, wake_cpu) in [(false, 1), (true, 0)] {
+            let (mut machine, mut objects) = objects();
+            let (mut ext, mut ops) = crate::test_support::ext_of_two_cpus();
+            if only_accessed {
+                objects.only_accessed(machine.image());
+            }
+            objects.add_task(machine.memory_mut(), &task(0, None), 2);
+            ext.init_task(&mut ops, TaskId(0), 1, 0, 2048, false);
+            let addr = objects.sync_task(machine.memory_mut(), &ext, TaskId(0));
+            let read = |path: &str| {
+                let at = addr + u64::from(objects.task.get(path).unwrap().offset);
+                machine.memory().read_u32(at).unwrap()
+            };
+            assert_eq!((read("scx.weight"), read("wake_cpu")), (200, wake_cpu));
+        }
     }
 
     #[test]

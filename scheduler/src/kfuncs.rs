@@ -543,21 +543,23 @@ fn cpu_node(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Retur
     }
 }
 
-fn task_cpu(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    // An idle task belongs to its CPU.
-    if let Some(cpu) = kernel.state.objects.cpu_of_idle_task(args[0]) {
-        return Ok(u64::from(cpu));
+/// `task_cpu()`. An idle task belongs to its CPU.
+fn cpu_of_task(kernel: &InKernel<'_>, function: &str, addr: u64) -> Result<Cpu, Fault> {
+    match kernel.state.objects.task_at(addr) {
+        Some(p) => Ok(kernel.ext.task(p).cpu),
+        None => match kernel.state.objects.cpu_of_idle_task(addr) {
+            Some(cpu) => Ok(cpu),
+            None => task(kernel, function, addr).map(|p| kernel.ext.task(p).cpu),
+        },
     }
-    let p = task(kernel, "scx_bpf_task_cpu", args[0])?;
-    Ok(u64::from(kernel.ext.task(p).cpu))
+}
+
+fn task_cpu(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+    cpu_of_task(kernel, "scx_bpf_task_cpu", args[0]).map(u64::from)
 }
 
 fn task_running(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    if let Some(cpu) = kernel.state.objects.cpu_of_idle_task(args[0]) {
-        return Ok(u64::from(kernel.state.objects.curr(kernel.ext, cpu) == args[0]));
-    }
-    let p = task(kernel, "scx_bpf_task_running", args[0])?;
-    let cpu = kernel.ext.task(p).cpu;
+    let cpu = cpu_of_task(kernel, "scx_bpf_task_running", args[0])?;
     Ok(u64::from(kernel.state.objects.curr(kernel.ext, cpu) == args[0]))
 }
 

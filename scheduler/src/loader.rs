@@ -371,7 +371,8 @@ impl Scheduler for BpfScheduler {
         let has = |name: &str| kfuncs::find(name).is_some();
         let mut machine =
             Machine::new(image, &Limits::default(), nr_cpus, &has).map_err(|refused| refused.to_string())?;
-        let objects = KernelObjects::new(btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
+        let mut objects = KernelObjects::new(btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
+        objects.only_accessed(machine.image());
         let state = State::new(&machine, objects, programs, host);
         Ok((declared, Box::new(BpfOps::new(machine, state, loading))))
     }

@@ -268,7 +268,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if state.ext.has_deferred(this_cpu) {
             state.ext.run_deferred(&mut *state.ops, this_cpu);
-            requests.append(&mut state.ext.take_requests());
+            state.ext.append_requests(&mut requests);
         }
         if S::INPUTS {
             state.ext.take_log().into_iter().for_each(|(task, step)| self.emit(|_| scx_event(task, step)));
@@ -280,7 +280,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.failed = Some(SimError::SchedulerEnded { name, exit: Box::new(exit.clone()) });
         }
         self.sys.ext = Some(state);
-        for request in requests {
+        for request in requests.drain(..) {
             match request {
                 Request::Moved { task, from, to } => {
                     self.emit(|_| Event::Migrate { task: task.0, from, to });
@@ -324,6 +324,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if let Some(state) = &mut self.sys.ext {
             state.ext.clock_valid = None;
+            state.ext.reuse(requests);
         }
         result
     }

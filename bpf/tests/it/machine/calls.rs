@@ -27,6 +27,20 @@ fn a_function_finds_its_stack_cleared_each_time() {
     assert_eq!(run(assemble(text, Vec::new()), &[]).0, 0);
 }
 
+/// Instructions that are decoded as one: a copy with an addition, two copies, a number with a jump.
+#[test]
+fn the_second_of_a_pair_can_be_jumped_to_and_counts() {
+    let text = "fn main\nr2 = 100; r3 = 5; r4 = 9; r6 = 0\n\
+                if r1 == 1 goto add; r2 = r3; add:; r2 += 7\n\
+                if r1 == 2 goto copy; r4 = r2; copy:; r5 = r2\n\
+                r0 = r4; r0 += r5\n\
+                if r1 == 3 goto leave; r6 = 1; leave:; goto end; r0 = 77; end:; r0 += r6; exit";
+    for (arg, result, insns) in [(0, 25, 17), (1, 215, 16), (2, 22, 16), (3, 24, 16)] {
+        let (returned, mut machine, _) = run(assemble(text, Vec::new()), &[arg]);
+        assert_eq!((returned, machine.take_counts().insns), (result, insns), "r1 = {arg}");
+    }
+}
+
 #[test]
 fn operations_get_a_pointer_to_their_arguments() {
     let image = assemble("fn main\nr0 = *(u64 *)(r1 + 0); r2 = *(u64 *)(r1 + 48); r0 -= r2; exit", Vec::new());
