@@ -907,7 +907,8 @@ impl Ext {
                 return self.select_cpu_dfl(p, prev_cpu, wake_flags, None, 0).ok_or(IdleError::Busy);
             }
             (ExtSelectCpuKfunc::Enqueue, ..) => {
-                if self.kf_mask() != 0 && !self.kf_allowed(KF_SELECT_CPU | KF_ENQUEUE, NAME) {
+                let may = self.kf_mask() == 0 || self.kf_allowed(KF_SELECT_CPU | KF_ENQUEUE, NAME);
+                if !may {
                     return Err(IdleError::Busy);
                 }
             }
