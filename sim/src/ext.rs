@@ -1,9 +1,9 @@
 //! Tasks under a scheduler of sched_ext: where the core of `wakelab-ext` meets CPUs and their time.
 //!
-//! All tasks that are not realtime tasks are the scheduler's (`scx_switch_all()`). The fair class has none then, so that
-//! neither its averages nor its balancing are simulated. Realtime tasks run before the scheduler's, which hears of it by
-//! `ops.cpu_release()` and `ops.cpu_acquire()`; the class's server (`ext_server`), which keeps a share of each CPU for
-//! it, is the fair server's code with its own tasks.
+//! All tasks that are not realtime tasks are the scheduler's (`scx_switch_all()`). The fair class has none then, so
+//! that neither its averages nor its balancing are simulated. Realtime tasks run before the scheduler's, which hears of
+//! it by `ops.cpu_release()` and `ops.cpu_acquire()`; the class's server (`ext_server`), which keeps a share of each
+//! CPU for it, is the fair server's code with its own tasks.
 //!
 //! An operation runs at one moment, and its time passes afterwards: that of `ops.select_cpu()` before the wakee is on
 //! its way to the chosen CPU, that of `ops.enqueue()` while the run queue's lock is held, that of `ops.dispatch()` with

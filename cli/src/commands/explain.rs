@@ -208,7 +208,7 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
     let html = args.html.open()?;
     let (mut page, mut routes) = (ScxExplanations::default(), Routes::default());
     // The longest waits first.
-    let mut slowest: BTreeMap<(Reverse<u64>, usize, u64), (String, ScxPiece, ScxWakeup)> = BTreeMap::new();
+    let mut slowest = BTreeMap::new();
     let mut out = BufWriter::new(stdout());
     for (number, file) in files.iter().enumerate() {
         let mut broken: Option<io::Error> = None;

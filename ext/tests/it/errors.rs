@@ -199,8 +199,8 @@ fn of_operations_that_may_not_call_a_function() {
             false => "calling kernel function scx_bpf_dsq_insert is not allowed",
         };
         assert_eq!(message(&ext), expected);
-        // The choice of an idle CPU: 6.12's is for ops.select_cpu() alone, 6.18's for any task, and 7.2's for tasks that
-        // are locked.
+        // The choice of an idle CPU: 6.12's is for ops.select_cpu() alone, 6.18's for any task, and 7.2's for tasks
+        // that are locked.
         let form = rules.select_cpu_kfunc;
         let (mut ext, mut ops) = with_tasks(rules, &[Op::Enqueue], 0, 2);
         ext.set_task_cpu(TaskId(1), 3);

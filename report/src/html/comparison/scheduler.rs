@@ -25,8 +25,8 @@ pub(super) fn scheduler(found: &Comparison) -> Option<Section> {
             "Counts are of a whole run, mean over repeats. The time of a call is in ns at full speed, with waits for \
              the locks of queues, and without operations that it calls in turn."
                 .to_owned(),
-            "Which operation put a task where, and behind whom it waited: keep the events of the runs (--events), and ask \
-             `wakelab explain` and `wakelab waits`."
+            "Which operation put a task where, and behind whom it waited: keep the events of the runs (--events), and \
+             ask `wakelab explain` and `wakelab waits`."
                 .to_owned(),
         ],
         tables: vec![went(&with), operations(&with)].into_iter().chain(own(&with)).collect(),
