@@ -1511,14 +1511,9 @@ impl Ext {
 
     /// `pick_task_scx()`, `put_prev_task_scx()` and `set_next_task_scx()`: whom a CPU is to run, if nobody of a class
     /// above wants to. The previous task was charged up to now, and dequeued if it sleeps. `clock_task` is the CPU's
-    /// `rq_clock_task()`, ns.
-    pub fn pick_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) -> Option<TaskId> {
-        self.pick_task_or(ops, cpu, clock_task, true)
-    }
-
-    /// The same. Without a task, the CPU `idles`, or picks one of a class above: this is for the class's server then
-    /// (`ext_server_pick_task()`).
-    pub fn pick_task_or<O: Ops + ?Sized>(
+    /// `rq_clock_task()`, ns. Without a task, the CPU `idles`, or picks one of a class above: this is for the class's
+    /// server then (`ext_server_pick_task()`).
+    pub fn pick_task<O: Ops + ?Sized>(
         &mut self,
         ops: &mut O,
         cpu: Cpu,

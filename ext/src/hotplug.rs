@@ -116,7 +116,7 @@ impl Ext {
     /// that it picks, and moves the task (`__balance_push_cpu_stop()`). In the end nothing is left there. `clock_task`
     /// is the CPU's `rq_clock_task()`, ns.
     pub fn balance_push<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) {
-        while let Some(p) = self.pick_task(ops, cpu, clock_task) {
+        while let Some(p) = self.pick_task(ops, cpu, clock_task, true) {
             self.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_STOP);
             let to = self.select_fallback_rq(ops, p, cpu);
             self.migrate_task(ops, p, to);

@@ -545,13 +545,13 @@ fn cpu_node(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Retur
 
 /// `task_cpu()`. An idle task belongs to its CPU.
 fn cpu_of_task(kernel: &InKernel<'_>, function: &str, addr: u64) -> Result<Cpu, Fault> {
-    match kernel.state.objects.task_at(addr) {
-        Some(p) => Ok(kernel.ext.task(p).cpu),
-        None => match kernel.state.objects.cpu_of_idle_task(addr) {
-            Some(cpu) => Ok(cpu),
-            None => task(kernel, function, addr).map(|p| kernel.ext.task(p).cpu),
-        },
+    // Most are not idle, and found sooner.
+    if kernel.state.objects.task_at(addr).is_none()
+        && let Some(cpu) = kernel.state.objects.cpu_of_idle_task(addr)
+    {
+        return Ok(cpu);
     }
+    task(kernel, function, addr).map(|p| kernel.ext.task(p).cpu)
 }
 
 fn task_cpu(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {

@@ -33,7 +33,7 @@ use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
-use wakelab_workload::{Call, Changed, CpuMax, Group, Op, Realtime, Workload};
+use wakelab_workload::{Call, Changed, CpuMax, Group, Op, Realtime};
 
 /// The shell that forks the workload's tasks (`add_launcher()`).
 const SHELL: TaskId = TaskId(0);
@@ -74,7 +74,7 @@ impl ExtState {
     /// Loads the scheduler of a run, if it has one.
     pub fn new(setup: &Setup<'_>, model: &Model<'_>) -> Result<Option<Box<Self>>, SimError> {
         let Some(scheduler) = setup.scheduler else { return Ok(None) };
-        if let Some(what) = not_modelled(model, setup.workload) {
+        if let Some(what) = not_modelled(model) {
             return Err(SimError::Workload(format!("{what} under a scheduler of sched_ext is not modelled")));
         }
         let topology = &setup.machine.topology;
@@ -184,7 +184,8 @@ pub fn scx_task_group(group: &Group) -> TaskGroup {
 }
 
 /// What of a run is not modelled beside a scheduler of sched_ext.
-fn not_modelled(model: &Model<'_>, workload: &Workload) -> Option<&'static str> {
+fn not_modelled(model: &Model<'_>) -> Option<&'static str> {
+    let workload = model.workload;
     let sets = |op: &Op| matches!(op, Op::Call(Call::Realtime(_)));
     if workload.programs.iter().any(|program| program.ops.iter().any(sets)) {
         return Some("a task that gets a realtime policy as it runs");
@@ -702,7 +703,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.ext_pick_offline(cpu, clock) {
             return None;
         }
-        self.with_ext_in(Some(cpu), |ext, ops| ext.pick_task_or(ops, cpu, clock, idles))
+        self.with_ext_in(Some(cpu), |ext, ops| ext.pick_task(ops, cpu, clock, idles))
     }
 
     /// `task_tick_scx()`.

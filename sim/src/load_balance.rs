@@ -117,10 +117,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if runs {
             // Before the task is enqueued elsewhere, or this run queue would take it for its own.
             self.sys.cpus[cpu as usize].curr = None;
-            next = match self.sys.scx_enabled() {
-                true => self.ext_pick_next(cpu, Prev::Runs),
-                false => self.sys.pick_next(cpu, Prev::Runs),
-            };
+            next = self.pick_next_task(cpu, Prev::Runs);
             self.hook_dequeue(false);
         }
         if self.attach(cpu, target, task) != Resched::Lazy {

@@ -72,7 +72,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.sys.load_dequeue(cpu, task, true);
             }
         }
-        let next = if self.sys.scx_enabled() { self.ext_pick_next(cpu, prev) } else { self.sys.pick_next(cpu, prev) };
+        let next = self.pick_next_task(cpu, prev);
         if self.sys.task_groups.is_some() && prev == Prev::Runs && next != prev_task {
             prev_task.into_iter().for_each(|task| self.sys.group_put_prev(cpu, task));
         }
@@ -88,6 +88,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.tasks_have_left(cpu);
         self.hook_dequeue(false);
         self.picked(cpu, next);
+    }
+
+    /// `pick_next_task()`.
+    #[inline]
+    pub fn pick_next_task(&mut self, cpu: Cpu, prev: Prev) -> Option<TaskId> {
+        if self.sys.scx_enabled() { self.ext_pick_next(cpu, prev) } else { self.sys.pick_next(cpu, prev) }
     }
 
     /// Switches to the task that was picked. If there is none, balances newly idle first.

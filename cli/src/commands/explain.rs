@@ -14,7 +14,7 @@ use wakelab_events::ReadError;
 use wakelab_events::stream::RunDescription;
 use wakelab_input::printable_lines;
 use wakelab_report as report;
-use wakelab_report::html::{Explanations, Piece, ScxExplanations, ScxPiece};
+use wakelab_report::html::{Explanations, Piece, ScxExplanations};
 use wakelab_sched::select::Reason;
 use wakelab_study::explain::{Explained, Filter, explain_file, why_no_row};
 use wakelab_study::recordings::decision_files;
@@ -223,8 +223,7 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
                     let key = (Reverse(at.saturating_sub(wakeup.t_ns)), number, wakeup.row);
                     let full = slowest.len() >= keep as usize;
                     if !full || slowest.last_key_value().is_some_and(|(last, _)| key < *last) {
-                        slowest
-                            .insert(key, (args.scx_text(about, wakeup), ScxPiece::of(about, wakeup), wakeup.clone()));
+                        slowest.insert(key, (about.clone(), wakeup.clone()));
                         if full {
                             slowest.pop_last();
                         }
@@ -233,9 +232,8 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
                 return true;
             }
             broken = out.write_all(args.scx_text(about, wakeup).as_bytes()).err();
-            routes.add(wakeup);
-            if html.is_some() && !page.is_full() {
-                page.take(ScxPiece::of(about, wakeup));
+            if html.is_some() {
+                page.add(about, wakeup);
             }
             left -= 1;
             left > 0 && broken.is_none()
@@ -250,14 +248,14 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
         }
     }
     bar.finish();
-    slowest.values().try_for_each(|(text, ..)| out.write_all(text.as_bytes())).map_err(named_stdout)?;
-    out.flush().map_err(named_stdout)?;
-    for (_, piece, wakeup) in slowest.into_values() {
-        routes.add(&wakeup);
-        page.take(piece);
+    for (about, wakeup) in slowest.values() {
+        out.write_all(args.scx_text(about, wakeup).as_bytes()).map_err(named_stdout)?;
+        page.add(about, wakeup);
     }
+    out.flush().map_err(named_stdout)?;
     if let Some(html) = &html {
-        with_read(files.len(), files, &errors, |read| html.write_if(found, || page.page(&routes, read)))?;
+        let page = if args.summary { routes.clone().into() } else { page };
+        with_read(files.len(), files, &errors, |read| html.write_if(found, || page.page(read)))?;
     }
     if args.summary && found {
         match args.format {

@@ -138,7 +138,7 @@ pub fn settle(ext: &mut Ext, ops: &mut Script) {
 pub fn pick(ext: &mut Ext, ops: &mut Script, cpu: Cpu) -> Option<u32> {
     ext.this_cpu = cpu;
     ext.current = None;
-    let picked = ext.pick_task(ops, cpu, 0);
+    let picked = ext.pick_task(ops, cpu, 0, true);
     settle(ext, ops);
     picked.map(|p| p.0)
 }

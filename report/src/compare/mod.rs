@@ -25,7 +25,9 @@ pub(crate) use matrix::{
 pub use matrix::{matrix_plan, matrix_table};
 
 pub use table::table;
-pub(crate) use table::{OF_CORE, WATTS, interval_or_identical, own_counters, power_quantity, state_name};
+pub(crate) use table::{
+    OF_CORE, WATTS, core_counters, interval_or_identical, own_counters, power_quantity, state_name,
+};
 pub(crate) use trust::{conditions, depends, verdict_name};
 pub use trust::{control, control_json, sensitivity, sensitivity_json};
 pub use verdict::verdict_text;

@@ -12,7 +12,7 @@ use wakelab_study::explain::Explained;
 use wakelab_study::summary::{Group, Summary};
 
 /// So many wake-ups are explained on a page.
-const MOST: usize = 200;
+pub(super) const MOST: usize = 200;
 
 /// One explanation for a page.
 #[derive(Debug)]

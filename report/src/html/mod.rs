@@ -20,7 +20,7 @@ pub use explain::{Explanations, Piece, summary};
 pub use matrix::{matrix, survey};
 pub use replay::replay;
 pub use reproduce::reproduce;
-pub use scx_wakeups::{ScxExplanations, ScxPiece};
+pub use scx_wakeups::ScxExplanations;
 pub use stats::stats;
 pub use waits::waits;
 pub use wakelab_page::Error;

@@ -1,76 +1,73 @@
 //! The page of wake-ups under a scheduler of sched_ext: each with the operations that placed it, and the routes of all.
 
+use super::explain::MOST;
 use super::{Read, TEXT, n, table, text};
 use crate::numbers::{count, thousands};
 use crate::scx_wakeups::{self, sorted};
+use crate::waits::seconds;
 use wakelab_events::stream::RunDescription;
 use wakelab_page::{Cell, Error, Explained as Told, Section, render};
 use wakelab_study::SourceKinds;
 use wakelab_study::scx_wakeups::{Routes, ScxWakeup};
 
-/// So many wake-ups are explained on a page.
-const MOST: usize = 200;
-
 /// So many routes are on a page.
 const ROUTES: usize = 1000;
 
-/// An explanation, as it is printed.
-#[derive(Debug)]
-pub struct ScxPiece(Told);
-
-impl ScxPiece {
-    /// Of a wake-up.
-    pub fn of(about: &RunDescription, wakeup: &ScxWakeup) -> Self {
-        let at = format!("{}.{:06} s", wakeup.t_ns / 1_000_000_000, wakeup.t_ns % 1_000_000_000 / 1000);
-        let waited = |(at, _): (u64, _)| at.saturating_sub(wakeup.t_ns) / 1000;
-        let why = wakeup.picked().map(|picked| format!("It ran {} us after the wake-up.", thousands(waited(picked))));
-        ScxPiece(Told {
-            title: format!("row {}: {}/{} at {at}", wakeup.row, wakeup.wakee.1, wakeup.wakee.0),
-            why: why.unwrap_or_default(),
-            key: String::new(),
-            text: scx_wakeups::text(about, wakeup).trim_end().to_owned(),
-            looked: None,
-        })
-    }
-}
-
-/// The page of explanations, of which it keeps the first 200; without any, that of `--summary`.
+/// The page of explanations, of which it keeps the first 200, and of the routes of all.
 #[derive(Debug, Default)]
 pub struct ScxExplanations {
     told: Vec<Told>,
+    routes: Routes,
+}
+
+/// The page of `--summary`.
+impl From<Routes> for ScxExplanations {
+    fn from(routes: Routes) -> Self {
+        ScxExplanations { told: Vec::new(), routes }
+    }
 }
 
 impl ScxExplanations {
-    /// Whether it needs more.
-    pub fn is_full(&self) -> bool {
-        self.told.len() >= MOST
-    }
-
-    /// Takes one more.
-    pub fn take(&mut self, piece: ScxPiece) {
-        if !self.is_full() {
-            self.told.push(piece.0);
+    /// Takes one more wake-up.
+    pub fn add(&mut self, about: &RunDescription, wakeup: &ScxWakeup) {
+        self.routes.add(wakeup);
+        if self.told.len() < MOST {
+            self.told.push(told(about, wakeup));
         }
     }
 
-    /// The page; `routes` are those of all wake-ups that were found.
+    /// The page.
     ///
     /// # Errors
     /// Where there is more than a page takes.
-    pub fn page(self, routes: &Routes, read: &Read<'_>) -> Result<String, Error> {
-        let all = routes.open + routes.picked.values().map(|(n, _)| n).sum::<u64>();
+    pub fn page(self, read: &Read<'_>) -> Result<String, Error> {
+        let all = self.routes.open + self.routes.picked.values().map(|(n, _)| n).sum::<u64>();
+        let wakeups = count(all, "wake-up");
         let (title, lead) = match self.told.len() as u64 {
             0 => ("How wakees came to a CPU".to_owned(), String::new()),
             shown if shown < all => {
-                let all = count(all, "wake-up");
-                (format!("{all} explained"), format!("The first {shown} of {all} are shown."))
+                (format!("{wakeups} explained"), format!("The first {shown} of {wakeups} are shown."))
             }
-            _ => (format!("{} explained", count(all, "wake-up")), String::new()),
+            _ => (format!("{wakeups} explained"), String::new()),
         };
         let mut page = read.page(title, lead, SourceKinds { simulated: true, recorded: false });
         page.explained = self.told;
-        page.sections.push(section(routes, all));
+        page.sections.push(section(&self.routes, all));
         render(&page)
+    }
+}
+
+/// An explanation, as it is printed.
+fn told(about: &RunDescription, wakeup: &ScxWakeup) -> Told {
+    let waited = |(at, _): (u64, _)| at.saturating_sub(wakeup.t_ns) / 1000;
+    let why = wakeup.picked().map(|picked| format!("It ran {} us after the wake-up.", thousands(waited(picked))));
+    let ScxWakeup { row, wakee: (pid, comm), t_ns, .. } = wakeup;
+    Told {
+        title: format!("row {row}: {comm}/{pid} at {}", seconds(*t_ns)),
+        why: why.unwrap_or_default(),
+        key: String::new(),
+        text: scx_wakeups::text(about, wakeup).trim_end().to_owned(),
+        looked: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::machine::recorded;
 use crate::explain::{reason_meaning, story};
 use crate::numbers::{count, share, thousands};
+use crate::waits::seconds;
 use std::collections::BTreeMap;
 use wakelab_page::{Explained, Latency, Looked, Percentile, Place, ReasonCount, Reasons};
 use wakelab_sched::select::{Event, Reason};
@@ -82,7 +83,7 @@ pub(super) fn explained(of: &str, chosen: &ExplainedWakeup) -> Explained {
 /// The same of an explanation.
 pub(super) fn told(of: &str, why: String, explained: &wakelab_study::explain::Explained<'_>) -> Explained {
     let row = explained.row;
-    let at = format!("{}.{:06} s", row.t_ns / 1_000_000_000, row.t_ns % 1_000_000_000 / 1000);
+    let at = seconds(row.t_ns);
     let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
     let title = format!("{of}{}/{} at {at}", row.wakee.comm, row.wakee.pid);
     Explained {

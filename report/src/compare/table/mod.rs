@@ -5,7 +5,7 @@ mod scheduler;
 mod search;
 
 pub(crate) use power::{WATTS, power_quantity};
-pub(crate) use scheduler::{OF_CORE, own_counters};
+pub(crate) use scheduler::{OF_CORE, core_counters, own_counters};
 
 use super::differences;
 use crate::VERSION;

@@ -3,7 +3,6 @@
 use super::sides;
 use crate::numbers::{NONE, fixed_or_none, thousands};
 use crate::table::{table as new_table, text as table_text};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use wakelab_input::printable;
 use wakelab_study::compare::{CompareRow, Side};
@@ -35,23 +34,18 @@ pub(super) fn scheduler(rows: &[CompareRow]) -> String {
     }
     let mut text = "\nWhere sched_ext put tasks in the whole run, mean over repeats\n\n".to_owned();
     text += &table_of(&with, &OF_CORE.map(|(_, heading)| heading), |side| {
-        let of = |wanted: &str| side.scheduler.iter().find(|(name, _)| name == wanted).map(|(_, mean)| *mean);
-        OF_CORE.map(|(name, _)| of(name).map_or_else(|| NONE.to_owned(), count)).to_vec()
+        core_counters(side).map(|mean| mean.map_or_else(|| NONE.to_owned(), count)).to_vec()
     });
 
-    let times = |side: &Side| -> BTreeMap<String, Option<f64>> {
-        side.scheduler_ops.iter().map(|time| (time.op.clone(), time.mean_ns)).collect()
+    let time = |side: &Side, wanted: &str| {
+        let found = side.scheduler_ops.iter().find(|time| time.op == wanted);
+        found.and_then(|time| time.mean_ns)
     };
-    let shown: Vec<&str> = SHOWN
-        .into_iter()
-        .filter(|op| with.iter().any(|(_, side)| times(side).get(*op).is_some_and(Option::is_some)))
-        .collect();
+    let shown: Vec<&str> =
+        SHOWN.into_iter().filter(|op| with.iter().any(|(_, side)| time(side, op).is_some())).collect();
     if !shown.is_empty() {
         text += "\nTime of a call of its operations, ns at full speed, mean over the calls of all repeats\n\n";
-        text += &table_of(&with, &shown, |side| {
-            let times = times(side);
-            shown.iter().map(|op| fixed_or_none(times.get(*op).copied().flatten(), 0)).collect()
-        });
+        text += &table_of(&with, &shown, |side| shown.iter().map(|op| fixed_or_none(time(side, op), 0)).collect());
     }
 
     let mut own = String::new();
@@ -80,6 +74,11 @@ fn table_of(with: &[([String; 3], &Side)], headings: &[&str], cells: impl Fn(&Si
         table.add_row(place.iter().cloned().chain(cells(side)));
     }
     table_text(&table)
+}
+
+/// [`OF_CORE`] of a side.
+pub(crate) fn core_counters(side: &Side) -> [Option<f64>; OF_CORE.len()] {
+    OF_CORE.map(|(wanted, _)| side.scheduler.iter().find(|(name, _)| name == wanted).map(|(_, mean)| *mean))
 }
 
 /// What the scheduler of a side counted itself, mean over repeats.

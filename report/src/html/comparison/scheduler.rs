@@ -1,8 +1,8 @@
 //! What a scheduler of sched_ext did: where its tasks went, what its operations took, what it counted itself.
 
 use super::{named, place};
-use crate::compare::{OF_CORE, own_counters};
-use crate::html::{TEXT, table, text};
+use crate::compare::{OF_CORE, core_counters, own_counters};
+use crate::html::{TEXT, opt, table, text};
 use wakelab_page::{Cell, Place, Section, Table};
 use wakelab_study::compare::{Comparison, Side};
 
@@ -39,9 +39,8 @@ fn named_columns<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 
 fn went(with: &[(String, String, &Side)]) -> Table {
     let rows = with.iter().map(|(place, name, side)| {
-        let of = |wanted: &str| side.scheduler.iter().find(|(name, _)| name == wanted);
-        let count = |(name, _)| of(name).map_or(Cell::Empty, |(_, mean)| Cell::Number(*mean, 0));
-        [text(place.clone()), text(name.clone())].into_iter().chain(OF_CORE.map(count)).collect()
+        let counts = core_counters(side).map(|mean| opt(mean, 0));
+        [text(place.clone()), text(name.clone())].into_iter().chain(counts).collect()
     });
     let columns = named_columns(&OF_CORE.map(|(_, heading)| (heading, "")));
     table("scheduler-table", "Where sched_ext put tasks", &columns, rows.collect())
