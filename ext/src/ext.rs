@@ -13,7 +13,7 @@ use crate::dispatch_q::{DispatchQ, Key, Mixed};
 use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
 use crate::flags::*;
 use crate::idle::{Asks, Idle, IdleError, IdleTopology};
-use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, pid};
+use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, Priorities, pid};
 use crate::stall::{Step, Wait, What};
 use std::collections::BTreeMap;
 use wakelab_kernel::{ExtKickWait, ExtRules, ExtSelectCpuKfunc};
@@ -35,6 +35,19 @@ pub struct Declared {
     pub dispatch_max_batch: u32,
     /// `ops.timeout_ms`; 0 for [`SCX_WATCHDOG_MAX_TIMEOUT_MS`].
     pub timeout_ms: u32,
+}
+
+/// A task that joins the class as it runs ([`Ext::switching_to`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joins {
+    /// Its policy from now on.
+    pub priorities: Priorities,
+    /// Its weight, as in [`Ext::prepare_task`].
+    pub weight: u64,
+    /// The number of its affinity mask.
+    pub mask: u32,
+    /// How long it has run in its life, ns.
+    pub sum_exec_runtime: u64,
 }
 
 /// What operations and the core's own work take beside the instructions of programs, ns.
@@ -676,11 +689,16 @@ impl Ext {
         self.task_mut(p).ready = true;
     }
 
-    /// `scx_enable_task()`; with `switched`, of a task that comes from another class (`switching_to_scx()`).
+    /// `scx_enable_task()`; with `switched`, of a task that comes from another class as the scheduler is enabled.
     pub fn enable_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, switched: bool) {
         if switched {
             ops.set_slice(p, u64::from(self.rules.enable_slice));
         }
+        self.scx_enable_task(ops, p, switched);
+    }
+
+    /// `scx_enable_task()`, and with `switched` the rest of `switching_to_scx()`.
+    fn scx_enable_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, switched: bool) {
         self.task_mut(p).enabled = true;
         let (cpu, weight) = (self.task(p).cpu, self.task(p).weight);
         self.call(ops, Some(cpu), Call::Enable { p });
@@ -688,6 +706,85 @@ impl Ext {
         if switched {
             self.call(ops, Some(cpu), Call::SetCpumask { p });
         }
+    }
+
+    /// `scx_disable_task()`: a task leaves the class.
+    pub fn disable_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId) {
+        if !std::mem::take(&mut self.task_mut(p).enabled) {
+            return;
+        }
+        self.clear_direct_dispatch(p);
+        let cpu = self.task(p).cpu;
+        self.call(ops, Some(cpu), Call::Disable { p });
+        if self.rules.disable_clears {
+            ops.set_dsq_vtime(p, 0);
+            ops.set_slice(p, 0);
+        }
+    }
+
+    /// The running task gets a policy above the class, and runs on (`__sched_setscheduler()`, `switched_from_scx()`).
+    /// `clock_task` is the CPU's `rq_clock_task()`, ns.
+    pub fn switched_from<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        priorities: Priorities,
+        clock_task: u64,
+    ) {
+        let flags = DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK | u64::from(self.rules.enq_class);
+        self.update_curr(ops, cpu, clock_task);
+        self.dequeue_task(ops, cpu, p, flags);
+        if self.rules.kick_wait.until_pick() {
+            // put_prev_task_scx()
+            self.advance_kick_sync(cpu);
+        }
+        if self.rules.disable_first {
+            self.disable_task(ops, p);
+        }
+        ops.set_priorities(p, priorities);
+        let now = self.now;
+        let rq = &mut self.rqs[cpu as usize];
+        // Nobody calls switch_class(): the scheduler is not told that it has lost the CPU.
+        (rq.curr, rq.above, rq.next_ext, rq.lately.since) = (Curr::Above, Some(p), false, now);
+        self.disable_task(ops, p);
+        if self.rqs[cpu as usize].nr_immed != 0 {
+            // sched_change_end(), wakeup_preempt_scx()
+            self.schedule_reenq_local(cpu, 0);
+        }
+    }
+
+    /// The running task, of a class above, becomes one of the class, and runs on until the CPU reschedules
+    /// (`__sched_setscheduler()`, `switching_to_scx()`). `clock_task` is the CPU's `rq_clock_task()`, ns.
+    pub fn switching_to<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, joins: Joins, clock_task: u64) {
+        let Joins { priorities, weight, mask, sum_exec_runtime } = joins;
+        ops.set_priorities(p, priorities);
+        let task = self.task_mut(p);
+        (task.cpu, task.mask, task.sum_exec_runtime) = (cpu, mask, sum_exec_runtime);
+        task.weight = weight_to_cgroup(weight);
+        let rq = &mut self.rqs[cpu as usize];
+        (rq.curr, rq.above) = (Curr::Ext(p), None);
+        self.scx_enable_task(ops, p, true);
+        let flags = DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK | u64::from(self.rules.enq_class);
+        self.restore_running(ops, cpu, p, true, flags, clock_task);
+        self.rqs[cpu as usize].next_ext = true;
+    }
+
+    /// `set_user_nice()`, or a change between SCHED_NORMAL, SCHED_BATCH and SCHED_IDLE, of a task of this CPU. `weight`
+    /// is as in [`prepare_task`](Self::prepare_task), `clock_task` as in [`setaffinity`](Self::setaffinity).
+    pub fn set_user_nice<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        priorities: Priorities,
+        weight: u64,
+        clock_task: u64,
+    ) {
+        self.sched_change(ops, cpu, p, DEQUEUE_SAVE, clock_task, |ext, ops| {
+            ops.set_priorities(p, priorities);
+            ext.reweight_task(ops, p, weight);
+        });
     }
 
     /// The running task exits: the next enqueue may pass it by (`SCX_OPS_ENQ_EXITING`). It leaves its autogroup, for
@@ -734,7 +831,19 @@ impl Ext {
             }
             return;
         }
-        // What runs starts again from the local queue. That is no wait, and does not count as a way to a queue.
+        self.restore_running(ops, cpu, p, queued, flags, clock_task);
+    }
+
+    /// What runs starts again from the local queue. That is no wait, and does not count as a way to a queue.
+    fn restore_running<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        queued: bool,
+        flags: u64,
+        clock_task: u64,
+    ) {
         let (log, local, since) = (self.log.take(), self.stats.local, self.rqs[cpu as usize].lately.since);
         if queued {
             self.enqueue(ops, cpu, p, flags, Some(cpu), false);
@@ -778,15 +887,8 @@ impl Ext {
     /// The last of a task (`sched_ext_dead()`, `scx_disable_and_exit_task()`).
     pub fn exit_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId) {
         if std::mem::take(&mut self.task_mut(p).ready) {
+            self.disable_task(ops, p);
             let cpu = self.task(p).cpu;
-            if std::mem::take(&mut self.task_mut(p).enabled) {
-                self.clear_direct_dispatch(p);
-                self.call(ops, Some(cpu), Call::Disable { p });
-                if self.rules.disable_clears {
-                    ops.set_dsq_vtime(p, 0);
-                    ops.set_slice(p, 0);
-                }
-            }
             self.call(ops, Some(cpu), Call::ExitTask { p });
             ops.remove_task(self, p);
         }

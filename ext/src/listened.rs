@@ -1,7 +1,7 @@
 //! A scheduler whose calls somebody listens to: all that the core asks of it goes on to the scheduler itself.
 
 use crate::ext::Ext;
-use crate::ops::{Call, Ops, TaskFields, TaskInfo};
+use crate::ops::{Call, Ops, Priorities, TaskFields, TaskInfo};
 use wakelab_sched::runqueue::TaskId;
 
 /// Listens to the operations of a scheduler.
@@ -62,6 +62,10 @@ impl<L: CallListener> TaskFields for Listened<L> {
 impl<L: CallListener> Ops for Listened<L> {
     fn add_task(&mut self, info: &TaskInfo) {
         self.ops.add_task(info);
+    }
+
+    fn set_priorities(&mut self, p: TaskId, priorities: Priorities) {
+        self.ops.set_priorities(p, priorities);
     }
 
     fn remove_task(&mut self, ext: &mut Ext, p: TaskId) {

@@ -230,13 +230,20 @@ pub fn task_of_pid(pid: u32) -> Option<TaskId> {
     pid.checked_sub(1).map(TaskId)
 }
 
-/// The realtime policy of a task.
+/// The policy and the priorities of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RealtimeInfo {
-    /// `p->policy`: 1 is SCHED_FIFO, 2 is SCHED_RR.
+pub struct Priorities {
+    /// `p->policy`: 0 is SCHED_NORMAL, 1 SCHED_FIFO, 2 SCHED_RR, 5 SCHED_IDLE, 6 SCHED_DEADLINE.
     pub policy: u32,
-    /// `p->prio`, 0 to 98.
-    pub prio: u32,
+    /// `p->prio`: -1 of a deadline task, 0 to 98 of a realtime task, `static_prio` of others.
+    pub prio: i32,
+    /// `p->static_prio`, 100 to 139.
+    pub static_prio: u32,
+}
+
+impl Priorities {
+    /// SCHED_NORMAL with nice 0.
+    pub const NORMAL: Self = Priorities { policy: 0, prio: 120, static_prio: 120 };
 }
 
 /// What a scheduler can know of a task from its beginning.
@@ -254,12 +261,8 @@ pub struct TaskInfo {
     pub kthread: bool,
     /// PF_WQ_WORKER: a kernel thread that does the work of a workqueue.
     pub kworker: bool,
-    /// `p->static_prio`, 100 to 139.
-    pub static_prio: u32,
-    /// SCHED_IDLE.
-    pub idle_policy: bool,
-    /// Its realtime policy, if it has one.
-    pub realtime: Option<RealtimeInfo>,
+    /// Its policy.
+    pub priorities: Priorities,
     /// Its affinity.
     pub cpus_ptr: wakelab_sched::CpuMask,
 }
@@ -274,6 +277,11 @@ pub trait Ops: TaskFields {
     /// A task is gone, after its `ops.exit_task()`: nothing names it any more.
     fn remove_task(&mut self, ext: &mut Ext, p: TaskId) {
         let _ = (ext, p);
+    }
+
+    /// A task has another policy or nice value from now on.
+    fn set_priorities(&mut self, p: TaskId, priorities: Priorities) {
+        let _ = (p, priorities);
     }
 
     /// The scheduler has been attached: `ops.init()` and the operations of all tasks that existed have run. What its

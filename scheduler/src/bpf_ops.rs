@@ -428,6 +428,10 @@ impl Ops for BpfOps {
         self.state.objects.add_task(self.machine.memory_mut(), info, nr_cpus);
     }
 
+    fn set_priorities(&mut self, p: TaskId, priorities: Priorities) {
+        self.state.objects.set_priorities(self.machine.memory_mut(), p, priorities);
+    }
+
     fn remove_task(&mut self, ext: &mut Ext, p: TaskId) {
         let (machine, state) = (&mut self.machine, &mut self.state);
         if let Some(addr) = state.objects.remove_task(machine.memory_mut(), p) {

@@ -8,7 +8,7 @@ use wakelab_bpf::memory::Memory;
 use wakelab_ext::cgroup::ROOT;
 use wakelab_ext::entity::Curr;
 use wakelab_ext::ext::{Ext, ExtStats};
-use wakelab_ext::ops::{TaskInfo, pid, task_of_pid};
+use wakelab_ext::ops::{Priorities, TaskInfo, pid, task_of_pid};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
@@ -445,7 +445,6 @@ impl KernelObjects {
         self.children.extend(parent.map(|parent| (parent, info.task)));
         self.tasks[at] = Task { addr, flags, mask: u32::MAX, group: ROOT, tgid, parent, dead: false, held: 0 };
         let parent = parent.and_then(|parent| self.addr(parent)).unwrap_or(self.idle[0]);
-        let prio = u64::from(info.static_prio);
         let mm = match info.kthread {
             true => 0,
             false => *self.mms.entry(info.process).or_insert_with(|| memory.region("mm_struct", 8)),
@@ -454,10 +453,6 @@ impl KernelObjects {
             ("pid", pid),
             ("tgid", tgid),
             ("mm", mm),
-            ("prio", prio),
-            ("normal_prio", prio),
-            ("static_prio", prio),
-            ("policy", info.realtime.map_or(if info.idle_policy { 5 } else { 0 }, |rt| u64::from(rt.policy))),
             ("real_parent", parent),
             ("parent", parent),
             ("group_leader", addr),
@@ -472,6 +467,7 @@ impl KernelObjects {
         for (path, value) in values {
             put(memory, addr, self.task.get(path), value);
         }
+        self.set_priorities(memory, info.task, info.priorities);
         if let Some(comm) = self.task.get("comm") {
             let bytes = info.comm.as_bytes();
             let len = bytes.len().min(comm.size.saturating_sub(1) as usize);
@@ -501,6 +497,19 @@ impl KernelObjects {
             self.children.remove(&(parent, task));
         }
         unheld.then_some(addr)
+    }
+
+    /// A task has this policy from now on. No task is boosted by another that waits for it, so that `normal_prio` is
+    /// `prio`.
+    pub fn set_priorities(&self, memory: &mut Memory, task: TaskId, priorities: Priorities) {
+        let Some(addr) = self.addr(task) else { return };
+        let Priorities { policy, prio, static_prio } = priorities;
+        let prio = u64::from(prio.cast_unsigned());
+        let values =
+            [("prio", prio), ("normal_prio", prio), ("static_prio", static_prio.into()), ("policy", policy.into())];
+        for (path, value) in values {
+            put(memory, addr, self.task.get(path), value);
+        }
     }
 
     /// `bpf_task_acquire()` of the task at an address. Idle tasks stay anyway.
@@ -763,9 +772,7 @@ mod tests {
             parent: parent.map(TaskId),
             kthread: false,
             kworker: false,
-            static_prio: 120,
-            idle_policy: false,
-            realtime: None,
+            priorities: Priorities::NORMAL,
             cpus_ptr: CpuMask::full(2),
         }
     }

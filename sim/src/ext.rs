@@ -20,23 +20,31 @@ use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
 use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
 use wakelab_ext::entity::{Clocks, Curr, Dsq};
-use wakelab_ext::ext::{Declared, Ext, ExtCosts, OpTime, Request};
+use wakelab_ext::ext::{Declared, Ext, ExtCosts, Joins, OpTime, Request};
 use wakelab_ext::flags::{
-    DEQUEUE_NOCLOCK, HARDIRQ_OFFSET, SCX_CPU_PREEMPT_RT, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP,
-    SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
+    DEQUEUE_NOCLOCK, HARDIRQ_OFFSET, SCX_CPU_PREEMPT_DL, SCX_CPU_PREEMPT_RT, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP,
+    SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
 };
 use wakelab_ext::idle::IdleTopology;
-use wakelab_ext::ops::{self as scx, Host, Ops, ProgramCosts, RealtimeInfo, Scheduler, TaskInfo};
+use wakelab_ext::ops::{self as scx, Host, Ops, Priorities, ProgramCosts, Scheduler, TaskInfo};
 use wakelab_ext::stall::{Step, What};
 use wakelab_kernel::{ExtRules, Preset};
 use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::rt::NO_RT_PRIO;
 use wakelab_sched::runqueue::{LoadWeight, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
 use wakelab_workload::{Call, Changed, CpuMax, Group, Op, Realtime};
 
 /// The shell that forks the workload's tasks (`add_launcher()`).
 const SHELL: TaskId = TaskId(0);
+
+// `p->policy` (include/uapi/linux/sched.h).
+const SCHED_NORMAL: u32 = 0;
+const SCHED_FIFO: u32 = 1;
+const SCHED_RR: u32 = 2;
+const SCHED_IDLE: u32 = 5;
+const SCHED_DEADLINE: u32 = 6;
 
 /// How a CPU waits for CPUs that it kicked with `SCX_KICK_WAIT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,13 +195,10 @@ pub fn scx_task_group(group: &Group) -> TaskGroup {
 fn not_modelled(model: &Model<'_>) -> Option<&'static str> {
     let workload = model.workload;
     let sets = |op: &Op| matches!(op, Op::Call(Call::Realtime(_)));
-    if workload.programs.iter().any(|program| program.ops.iter().any(sets)) {
-        return Some("a task that gets a realtime policy as it runs");
-    }
-    if workload.tasks.iter().any(|task| matches!(task.realtime, Some(Realtime::Deadline(_)))) {
-        return Some("a deadline task");
-    }
-    let realtime = |&task: &u32| workload.tasks[task as usize].realtime.is_some();
+    let realtime = |&task: &u32| {
+        let task = &workload.tasks[task as usize];
+        task.realtime.is_some() || workload.programs[task.program as usize].ops.iter().any(sets)
+    };
     for change in &workload.changes {
         match &change.what {
             Changed::Offline { .. } if model.above_fair => {
@@ -223,6 +228,34 @@ impl System<'_> {
     #[inline]
     pub fn is_ext(&self, id: TaskId) -> bool {
         self.scx_enabled() && !self.rt_or_dl(id)
+    }
+
+    /// The policy and the priorities of a task, as a scheduler of sched_ext sees them.
+    fn priorities(&self, id: TaskId) -> Priorities {
+        let rt = self.rt.as_ref();
+        let above = match rt.and_then(|rt| rt.task(id)) {
+            Some(rt) => Some((if rt.time_slice.is_some() { SCHED_RR } else { SCHED_FIFO }, rt.prio.into())),
+            None => self.is_dl(id).then_some((SCHED_DEADLINE, -1)),
+        };
+        self.priorities_of(id, above)
+    }
+
+    /// The same as they will be with another policy, above the fair class.
+    fn priorities_with(&self, id: TaskId, to: Realtime) -> Priorities {
+        let above = match to {
+            Realtime::Fifo(priority) => (SCHED_FIFO, i32::from(NO_RT_PRIO - priority)),
+            Realtime::Rr(priority) => (SCHED_RR, i32::from(NO_RT_PRIO - priority)),
+            Realtime::Deadline(_) => (SCHED_DEADLINE, -1),
+        };
+        self.priorities_of(id, Some(above))
+    }
+
+    fn priorities_of(&self, id: TaskId, above: Option<(u32, i32)>) -> Priorities {
+        let entity = &self.es[id];
+        let static_prio = 120 + i32::from(entity.nice);
+        let fair = if entity.is_idle() { SCHED_IDLE } else { SCHED_NORMAL };
+        let (policy, prio) = above.unwrap_or((fair, static_prio));
+        Priorities { policy, prio, static_prio: static_prio.cast_unsigned() }
     }
 
     /// Whether the wakee of a CPU may not go by the wakelist (`scx_allow_ttwu_queue()`).
@@ -490,7 +523,6 @@ impl<S: Sink> Sim<'_, '_, S> {
             false if id == SHELL => "sh".to_owned(),
             false => self.sys.task_name(id),
         };
-        let rt = self.sys.rt.as_ref().and_then(|rt| rt.task(id));
         let info = TaskInfo {
             task: id,
             comm,
@@ -498,10 +530,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             parent: task.parent.or(task.forker).or(task.workload.then_some(SHELL)),
             kthread: !task.workload && program != "daemon" && id != SHELL,
             kworker,
-            static_prio: (120 + i32::from(entity.nice)) as u32,
-            idle_policy: entity.is_idle(),
-            realtime: rt
-                .map(|rt| RealtimeInfo { policy: if rt.time_slice.is_some() { 2 } else { 1 }, prio: rt.prio.into() }),
+            priorities: self.sys.priorities(id),
             cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),
         };
         let (cpu, mask, weight, group) = (task.cpu, task.mask, u64::from(entity.load.weight), entity.group);
@@ -669,8 +698,11 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.ext_preempted(cpu, next);
             return Some(next);
         }
-        let above = self.sys.rt.as_ref().and_then(|rt| rt.cpus[cpu as usize].rq.pick());
-        let next = self.ext_pick(cpu, above.is_none());
+        let above = self.sys.rt.as_ref().is_some_and(|rt| {
+            let of = &rt.cpus[cpu as usize];
+            of.dl.pick().is_some() || of.rq.pick().is_some()
+        });
+        let next = self.ext_pick(cpu, !above);
         let Some(rt) = self.sys.rt.as_mut().filter(|_| next.is_none()) else { return next };
         // ext_server_pick_task() has found nobody, which stops the server (pick_task_dl()).
         rt.cpus[cpu as usize].server.stop();
@@ -679,14 +711,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         Some(next)
     }
 
-    /// A realtime task takes the CPU.
+    /// A task of a class above takes the CPU.
     fn ext_preempted(&mut self, cpu: Cpu, by: TaskId) {
+        let reason = if self.sys.is_dl(by) { SCX_CPU_PREEMPT_DL } else { SCX_CPU_PREEMPT_RT };
         let clock = self.ext_update_rq_clock(cpu);
         self.with_ext_in(Some(cpu), |ext, ops| {
             ext.rqs[cpu as usize].above = Some(by);
             if ext.rqs[cpu as usize].curr != Curr::Above {
                 ext.update_curr(ops, cpu, clock);
-                ext.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_RT);
+                ext.preempted_by_class(ops, cpu, reason);
             }
         });
     }
@@ -725,13 +758,69 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.reschedule(cpu, id);
     }
 
-    /// `reweight_task_scx()` of the running task.
-    pub fn ext_reweight(&mut self, id: TaskId, policy: Policy, nice: i8) {
+    /// `set_user_nice()`, or a change between the fair policies, of the running task. Neither does anything if nothing
+    /// changes.
+    pub fn ext_reweight(&mut self, cpu: Cpu, id: TaskId, policy: Policy, nice: i8) {
         let e = &mut self.sys.es[id];
+        if (e.policy, e.nice) == (policy, nice) {
+            return;
+        }
         (e.policy, e.nice, e.load) = (policy, nice, LoadWeight::of(policy, nice));
         let weight = u64::from(e.load.weight);
-        self.ext_update_rq_clock(self.sys.tasks[id.0 as usize].cpu);
-        self.with_ext(|ext, ops| ext.reweight_task(ops, id, weight));
+        let priorities = self.sys.priorities(id);
+        let clock = self.ext_update_rq_clock(cpu);
+        self.with_ext(|ext, ops| ext.set_user_nice(ops, cpu, id, priorities, weight, clock));
+        let spent = self.ext_spent();
+        self.sys.cpus[cpu as usize].debt += spent;
+    }
+
+    /// The running task gets a policy above the class.
+    pub fn ext_switched_from(&mut self, cpu: Cpu, id: TaskId, to: Realtime) {
+        let priorities = self.sys.priorities_with(id, to);
+        let clock = self.ext_update_rq_clock(cpu);
+        let ran = self.with_ext(|ext, ops| {
+            ext.switched_from(ops, cpu, id, priorities, clock);
+            ext.task(id).sum_exec_runtime
+        });
+        let e = &mut self.sys.es[id];
+        (e.on_rq, e.sum_exec_runtime) = (false, ran);
+        self.sys.cpus[cpu as usize].nr_running -= 1;
+        let spent = self.ext_spent();
+        self.sys.cpus[cpu as usize].debt += spent;
+    }
+
+    /// The running task, which was above the class and is on no run queue, becomes one of the class.
+    pub fn ext_switching_to(&mut self, cpu: Cpu, id: TaskId) {
+        let e = &self.sys.es[id];
+        let joins = Joins {
+            priorities: self.sys.priorities(id),
+            weight: u64::from(e.load.weight),
+            mask: self.sys.tasks[id.0 as usize].mask,
+            sum_exec_runtime: e.sum_exec_runtime,
+        };
+        self.start_ext_server(cpu);
+        self.sys.cpus[cpu as usize].nr_running += 1;
+        self.sys.es[id].on_rq = true;
+        let clock = self.ext_update_rq_clock(cpu);
+        self.with_ext(|ext, ops| ext.switching_to(ops, cpu, id, joins, clock));
+        let spent = self.ext_spent();
+        self.sys.cpus[cpu as usize].debt += spent;
+    }
+
+    /// A task of a class above has another policy or priority.
+    pub fn ext_set_priorities(&mut self, id: TaskId) {
+        let priorities = self.sys.priorities(id);
+        self.with_ext(|_, ops| ops.set_priorities(id, priorities));
+    }
+
+    /// A forked task that has not been woken yet leaves the class for SCHED_DEADLINE.
+    pub fn ext_forked_as_dl(&mut self, id: TaskId) {
+        let priorities = self.sys.priorities(id);
+        self.with_ext(|ext, ops| {
+            ext.enable_task(ops, id, false);
+            ext.disable_task(ops, id);
+            ops.set_priorities(id, priorities);
+        });
     }
 
     /// `sched_ext_dead()`: the last of a task that has exited.

@@ -76,7 +76,8 @@ impl<S: Sink> Sim<'_, '_, S> {
 
         self.sys.cache_fork(id);
         self.sys.uclamp_fork(id, parent.map(|(_, parent)| parent));
-        if self.sys.is_ext(id) {
+        let starts_as_dl = parent.is_none() && self.sys.deadline_from_start(id).is_some();
+        if self.sys.is_ext(id) && !starts_as_dl {
             return self.ext_fork(this_cpu, parent, id);
         }
         if self.sys.scx_enabled() {
@@ -89,6 +90,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.ext_set_task_cpu(id, cpu);
         if parent.is_none() && !self.starts_as_dl(id) {
             return;
+        }
+        if starts_as_dl && self.sys.scx_enabled() {
+            self.ext_forked_as_dl(id);
         }
         if !self.sys.rt_or_dl(id) {
             self.sys.cfs_rq_of(cpu, id, |cfs_rq, task| {

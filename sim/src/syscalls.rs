@@ -98,7 +98,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 }
                 if self.sys.scx_enabled() {
                     let policy = self.sys.es[id].policy;
-                    self.ext_reweight(id, policy, nice);
+                    self.ext_reweight(cpu, id, policy, nice);
                     return false;
                 }
                 self.reweight(cpu, id, |rq, es, now, need_resched| {
@@ -113,7 +113,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let policy = if idle { Policy::Idle } else { Policy::Normal };
                 if self.sys.scx_enabled() {
                     let nice = self.sys.es[id].nice;
-                    self.ext_reweight(id, policy, nice);
+                    self.ext_reweight(cpu, id, policy, nice);
                     return false;
                 }
                 let begun = self.reweight(cpu, id, |rq, es, now, _| rq.set_policy(es, now, id, policy));

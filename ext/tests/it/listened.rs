@@ -4,7 +4,7 @@ use crate::support::ext;
 use std::sync::{Arc, Mutex};
 use wakelab_ext::ext::Ext;
 use wakelab_ext::listened::{CallListener, Listened};
-use wakelab_ext::ops::{Call, Op, Ops, TaskFields, TaskInfo};
+use wakelab_ext::ops::{Call, Op, Ops, Priorities, TaskFields, TaskInfo};
 use wakelab_kernel::ExtRules;
 use wakelab_sched::CpuMask;
 use wakelab_sched::runqueue::TaskId;
@@ -43,6 +43,10 @@ impl TaskFields for Noting {
 impl Ops for Noting {
     fn add_task(&mut self, info: &TaskInfo) {
         self.note(format!("add_task {}", info.comm));
+    }
+
+    fn set_priorities(&mut self, _: TaskId, priorities: Priorities) {
+        self.note(format!("set_priorities {}", priorities.prio));
     }
 
     fn remove_task(&mut self, _: &mut Ext, p: TaskId) {
@@ -108,15 +112,14 @@ fn everything_goes_on_to_the_scheduler() {
         parent: None,
         kthread: false,
         kworker: false,
-        static_prio: 120,
-        idle_policy: false,
-        realtime: None,
+        priorities: Priorities::NORMAL,
         cpus_ptr: CpuMask::full(4),
     };
     ops.add_task(&info);
     assert_eq!((ops.slice(p), ops.dsq_vtime(p)), (3, 4));
     ops.set_slice(p, 10);
     ops.set_dsq_vtime(p, 11);
+    ops.set_priorities(p, Priorities { prio: 98, ..Priorities::NORMAL });
     assert_eq!(ops.call(&mut ext, Call::Init), 7);
     ops.attached(&mut ext);
     ops.timer(&mut ext, 12);
@@ -130,6 +133,7 @@ fn everything_goes_on_to_the_scheduler() {
         "dsq_vtime",
         "set_slice 10",
         "set_dsq_vtime 11",
+        "set_priorities 98",
         "before init",
         "init",
         "after",

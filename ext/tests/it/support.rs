@@ -3,7 +3,7 @@
 use wakelab_ext::ext::{Declared, Ext, ExtCosts, Request};
 use wakelab_ext::flags::{SCX_ENQ_WAKEUP, SCX_SLICE_DFL};
 use wakelab_ext::idle::IdleTopology;
-use wakelab_ext::ops::{Call, Op, Ops, TaskFields};
+use wakelab_ext::ops::{Call, Op, Ops, Priorities, TaskFields};
 use wakelab_kernel::{ExtRules, Preset};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{DomainOptions, Topology, Uniform, build_sched_domains};
@@ -23,6 +23,8 @@ pub struct Script {
     vtimes: Vec<u64>,
     /// All calls.
     pub calls: Vec<Call>,
+    /// The policies that tasks got.
+    pub priorities: Vec<(TaskId, Priorities)>,
     /// The tasks that are gone.
     pub removed: Vec<TaskId>,
     /// What a call of an operation takes, ns.
@@ -37,6 +39,7 @@ impl Script {
             slices: vec![0; 64],
             vtimes: vec![0; 64],
             calls: Vec::new(),
+            priorities: Vec::new(),
             removed: Vec::new(),
             takes: |_| 0,
             does: None,
@@ -74,6 +77,10 @@ impl TaskFields for Script {
 }
 
 impl Ops for Script {
+    fn set_priorities(&mut self, p: TaskId, priorities: Priorities) {
+        self.priorities.push((p, priorities));
+    }
+
     fn remove_task(&mut self, _: &mut Ext, p: TaskId) {
         self.removed.push(p);
     }

@@ -2,8 +2,9 @@
 
 use crate::support::{KERNELS, PINNED, ext, message, pick, rescheds, run, wake, with_tasks};
 use wakelab_ext::entity::Curr;
+use wakelab_ext::ext::Joins;
 use wakelab_ext::flags::*;
-use wakelab_ext::ops::{Call, ExitKind, Op, TaskFields};
+use wakelab_ext::ops::{Call, ExitKind, Op, Priorities, TaskFields};
 use wakelab_kernel::ExtRules;
 use wakelab_sched::runqueue::TaskId;
 
@@ -123,6 +124,70 @@ fn a_task_hears_of_its_affinity_off_its_run_queue() {
         ];
         assert_eq!(ops.take(&STATES), expected);
         assert_eq!(ext.cpus_ptr(P).weight(), 1);
+    }
+}
+
+#[test]
+fn a_task_hears_of_its_nice_value_off_its_run_queue() {
+    for rules in KERNELS {
+        let with = [&STATES[..], &[Op::SetWeight]].concat();
+        let (mut ext, mut ops) = with_tasks(rules, &with, 0, 1);
+        run(&mut ext, &mut ops, 0, 2);
+        let nicer = Priorities { prio: 125, static_prio: 125, ..Priorities::NORMAL };
+        ext.set_user_nice(&mut ops, 2, P, nicer, 335, 5_000);
+        // DEQUEUE_SAVE | DEQUEUE_NOCLOCK
+        let (enq_flags, change) = (10, if rules.dequeue_on_custody { SCX_DEQ_SCHED_CHANGE } else { 0 });
+        let expected = [
+            Call::Stopping { p: P, runnable: false },
+            Call::Quiescent { p: P, deq_flags: enq_flags | change },
+            Call::SetWeight { p: P, weight: 33 },
+            Call::Runnable { p: P, enq_flags },
+            Call::Running { p: P },
+        ];
+        assert_eq!((ops.take(&with), rescheds(&mut ext)), (expected.into(), vec![]));
+        assert_eq!((ops.slice(P), ops.priorities), (SCX_SLICE_DFL - 5_000, vec![(P, nicer)]));
+    }
+}
+
+/// `__sched_setscheduler()` of the running task to SCHED_FIFO, and back.
+#[test]
+fn a_task_leaves_the_class_for_another_and_comes_back_as_it_runs() {
+    let fifo = Priorities { policy: 1, prio: 49, static_prio: 120 };
+    for rules in KERNELS {
+        let with = [&STATES[..], &[Op::Enable, Op::Disable, Op::SetWeight, Op::CpuRelease, Op::CpuAcquire]].concat();
+        let (mut ext, mut ops) = with_tasks(rules, &with, 0, 2);
+        run(&mut ext, &mut ops, 0, 2);
+        ops.set_dsq_vtime(P, 9);
+        let before = ops.slice(P);
+        ext.switched_from(&mut ops, 2, P, fifo, 5_000);
+        // DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK, and in 7.2 DEQUEUE_CLASS
+        let flags = if rules.dequeue_on_custody { 0x4e } else { 0xe };
+        let change = if rules.dequeue_on_custody { SCX_DEQ_SCHED_CHANGE } else { 0 };
+        let left = [
+            Call::Stopping { p: P, runnable: false },
+            Call::Quiescent { p: P, deq_flags: flags | change },
+            Call::Disable { p: P },
+        ];
+        assert_eq!(ops.take(&with), left, "the scheduler is not told that it has lost the CPU");
+        let kept = if rules.dequeue_on_custody { (0, 0) } else { (before - 5_000, 9) };
+        assert_eq!((ops.slice(P), ops.dsq_vtime(P)), kept);
+        assert_eq!((ext.rqs[2].curr, ext.rqs[2].above, ext.rqs[2].nr_running), (Curr::Above, Some(P), 0));
+        assert_eq!((ops.priorities.as_slice(), ext.task(P).sum_exec_runtime), (&[(P, fifo)][..], 5_000));
+
+        let joins = Joins { priorities: Priorities::NORMAL, weight: 335, mask: PINNED + 2, sum_exec_runtime: 7_000 };
+        ext.switching_to(&mut ops, 2, P, joins, 9_000);
+        let joined = [
+            Call::Enable { p: P },
+            Call::SetWeight { p: P, weight: 33 },
+            Call::SetCpumask { p: P },
+            Call::Runnable { p: P, enq_flags: flags },
+            Call::Running { p: P },
+        ];
+        assert_eq!((ops.take(&with), ops.priorities.last()), (joined.into(), Some(&(P, Priorities::NORMAL))));
+        assert_eq!((ops.slice(P), ops.dsq_vtime(P)), kept, "no slice is given before the next pick");
+        assert_eq!((ext.rqs[2].curr, ext.rqs[2].nr_running, ext.cpus_ptr(P).weight()), (Curr::Ext(P), 1, 1));
+        ext.update_curr(&mut ops, 2, 10_000);
+        assert_eq!(ext.task(P).sum_exec_runtime, 8_000);
     }
 }
 

@@ -48,6 +48,9 @@ rules! {
         /// A task that leaves the class loses its slice and `dsq_vtime` before `ops.exit_task()` (`scx_disable_task()`;
         /// in 7.2, not in 6.12.117 and 6.18.35).
         pub disable_clears: bool,
+        /// `ops.disable()` of a task that gets a policy above the class is called before it has that policy
+        /// (`sched_change_begin()`; in 7.2). Before, afterwards (`check_class_changed()`; in 6.12.117).
+        pub disable_first: bool,
         /// The slice of tasks that exist when the scheduler is enabled, ns: SCX_SLICE_BYPASS where that is shorter than
         /// the default (`scx_enable_task()` while bypassing; in 7.2).
         pub enable_slice: u32,
@@ -78,6 +81,8 @@ rules! {
         pub types: Option<ExtTypes>,
         /// LINUX_VERSION_CODE.
         pub version_code: u32,
+        /// DEQUEUE_CLASS and ENQUEUE_CLASS: the task changes its class (in 7.2). Before, no flag says so (in 6.12.117).
+        pub enq_class: u32,
         /// ENQUEUE_HEAD, which schedulers see as SCX_ENQ_HEAD.
         pub enq_head: u32,
         /// ENQUEUE_INITIAL: the task is new.

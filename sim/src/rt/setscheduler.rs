@@ -4,11 +4,24 @@ use super::deadline::params;
 use super::{DlEnqueue, RtTask};
 use crate::SimError;
 use crate::engine::Sim;
+use crate::system::System;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::rt::NO_RT_PRIO;
 use wakelab_sched::runqueue::{EnqueueFlags, Entity, Policy, Prev, TaskId};
-use wakelab_workload::Realtime;
+use wakelab_workload::{Deadline, Realtime};
+
+impl System<'_> {
+    /// The deadline of a task of the workload that is one of SCHED_DEADLINE from its start.
+    pub fn deadline_from_start(&self, id: TaskId) -> Option<Deadline> {
+        self.rt.as_ref()?;
+        let first = self.tasks.iter().position(|task| task.workload)?;
+        match self.model.workload.tasks.get((id.0 as usize).checked_sub(first)?)?.realtime {
+            Some(Realtime::Deadline(deadline)) => Some(deadline),
+            _ => None,
+        }
+    }
+}
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// The run cannot go on because of what a task asks for. Always true: the CPU does not go on with the task.
@@ -21,12 +34,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// A task of the workload that is forked as a fair task, as `fork()` cannot do otherwise, becomes one of
     /// SCHED_DEADLINE before it runs, if it is to be one. Returns false, with the run's failure, if it cannot.
     pub fn starts_as_dl(&mut self, id: TaskId) -> bool {
-        if self.sys.rt.is_none() {
-            return true;
-        }
-        let first = self.sys.tasks.iter().position(|task| task.workload).unwrap_or(0);
-        let task = self.sys.model.workload.tasks.get((id.0 as usize).wrapping_sub(first));
-        let Some(Realtime::Deadline(deadline)) = task.and_then(|task| task.realtime) else { return true };
+        let Some(deadline) = self.sys.deadline_from_start(id) else { return true };
         let asked = params(deadline);
         let admitted = self.admit_dl(id, asked);
         if admitted {
@@ -65,6 +73,8 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.update_curr_rt(cpu);
             self.sys.update_rt_avg(cpu, true);
             self.sys.dequeue_rt(cpu, id);
+        } else if self.sys.scx_enabled() {
+            self.ext_switched_from(cpu, id, to);
         } else {
             // switched_from_fair(): it leaves the averages, too.
             self.detach(cpu, id);
@@ -93,6 +103,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
         }
         self.sys.es[id].exec_start = now;
+        if self.sys.scx_enabled() && (was_rt || was_dl.is_some()) {
+            self.ext_set_priorities(id);
+        }
         self.update_idle(cpu);
         self.preempted_by_change(cpu, id, old, was_dl.is_some())
     }
@@ -120,10 +133,6 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The running task, which is above the fair class, becomes a fair one. Returns whether the CPU has begun something
     /// else: it always reschedules (`switched_to_fair()`).
     pub fn set_fair(&mut self, cpu: Cpu, id: TaskId, idle: bool) -> bool {
-        if self.sys.scx_enabled() {
-            let what = "leaves its realtime policy under a scheduler of sched_ext, which is not modelled";
-            return self.fails(id, &format!("{what}; expected one that keeps its policy"));
-        }
         self.account_fair_server(cpu);
         if self.sys.is_dl(id) {
             self.leave_dl(cpu, id, true);
@@ -139,11 +148,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         let policy = if idle { Policy::Idle } else { Policy::Normal };
         let plain = Entity::new(policy, e.nice, 0);
         (e.policy, e.load) = (plain.policy, plain.load);
-        // It joins the averages as one that balancing has brought (switched_to_fair()).
-        self.sys.tasks[id.0 as usize].avg.last_update_time = 0;
-        e.exec_start = 0;
-        let _ = self.enqueue(cpu, id, EnqueueFlags::empty());
-        self.sys.es[id].exec_start = self.sys.clock_task(cpu);
+        if self.sys.scx_enabled() {
+            self.ext_switching_to(cpu, id);
+        } else {
+            // It joins the averages as one that balancing has brought (switched_to_fair()).
+            self.sys.tasks[id.0 as usize].avg.last_update_time = 0;
+            self.sys.es[id].exec_start = 0;
+            let _ = self.enqueue(cpu, id, EnqueueFlags::empty());
+            self.sys.es[id].exec_start = self.sys.clock_task(cpu);
+        }
         self.update_idle(cpu);
         self.pull_dl_task(cpu);
         self.pull_rt_task(cpu);

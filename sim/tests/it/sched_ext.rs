@@ -8,18 +8,18 @@ use wakelab_events::sim::{Event, ScxStep, Sink};
 use wakelab_ext::entity::Curr;
 use wakelab_ext::ext::{Declared, Ext};
 use wakelab_ext::flags::{
-    HARDIRQ_OFFSET, SCX_CPU_PREEMPT_RT, SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST, SCX_ENQ_PREEMPT, SCX_KICK_IDLE,
-    SCX_KICK_PREEMPT, SCX_KICK_WAIT, SCX_OPS_ENQ_LAST, SCX_OPS_KEEP_BUILTIN_IDLE, SCX_SLICE_DFL, SCX_SLICE_INF,
-    SCX_WAKE_FORK, SOFTIRQ_OFFSET,
+    HARDIRQ_OFFSET, SCX_CPU_PREEMPT_DL, SCX_CPU_PREEMPT_RT, SCX_DSQ_LOCAL, SCX_DSQ_LOCAL_ON, SCX_ENQ_LAST,
+    SCX_ENQ_PREEMPT, SCX_KICK_IDLE, SCX_KICK_PREEMPT, SCX_KICK_WAIT, SCX_OPS_ENQ_LAST, SCX_OPS_KEEP_BUILTIN_IDLE,
+    SCX_SLICE_DFL, SCX_SLICE_INF, SCX_WAKE_FORK, SOFTIRQ_OFFSET,
 };
 use wakelab_ext::listened::{CallListener, Listened};
-use wakelab_ext::ops::{Call, Host, Op as Member, OpSet, Ops, Scheduler, TaskFields, TaskInfo};
+use wakelab_ext::ops::{Call, Host, Op as Member, OpSet, Ops, Priorities, Scheduler, TaskFields, TaskInfo};
 use wakelab_kernel::Preset;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
 use wakelab_workload::synthetic::{fork_exit, ping_pong, run_sleep};
-use wakelab_workload::{Call as Syscall, Change, Changed, Op, Realtime, Workload};
+use wakelab_workload::{Call as Syscall, Change, Changed, Deadline, Op, Realtime, Workload};
 
 /// What a scheduler does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +116,8 @@ impl Scheduler for Test {
             left: vec![],
             released: vec![false; nr_cpus],
             nr_released: 0,
+            nr_by_dl: 0,
+            policies: Default::default(),
             enabled: Default::default(),
         };
         Ok((declared, Box::new(state)))
@@ -137,6 +139,10 @@ struct State {
     /// By CPU: a realtime task has it.
     released: Vec<bool>,
     nr_released: u64,
+    /// How many of them by deadline tasks.
+    nr_by_dl: u64,
+    /// How often tasks got each policy.
+    policies: std::collections::BTreeMap<u32, u64>,
     /// Whether each task that has been initialized is one of the class.
     enabled: std::collections::BTreeMap<TaskId, bool>,
 }
@@ -173,7 +179,13 @@ fn before(a: u64, b: u64) -> bool {
 
 impl Ops for State {
     fn counters(&mut self) -> Vec<(String, u64)> {
-        vec![("released".to_owned(), self.nr_released)]
+        let policies = self.policies.iter().map(|(policy, &count)| (format!("policy {policy}"), count));
+        let released = [("released".to_owned(), self.nr_released), ("by_dl".to_owned(), self.nr_by_dl)];
+        policies.chain(released).collect()
+    }
+
+    fn set_priorities(&mut self, _: TaskId, priorities: Priorities) {
+        *self.policies.entry(priorities.policy).or_default() += 1;
     }
 
     fn call(&mut self, ext: &mut Ext, call: Call) -> i64 {
@@ -183,7 +195,9 @@ impl Ops for State {
         }
         match call {
             Call::CpuRelease { cpu, reason } => {
-                assert_eq!((reason, self.released[cpu as usize]), (SCX_CPU_PREEMPT_RT, false));
+                assert!(matches!(reason, SCX_CPU_PREEMPT_RT | SCX_CPU_PREEMPT_DL), "{reason}");
+                assert!(!self.released[cpu as usize], "CPU {cpu} was released before");
+                self.nr_by_dl += u64::from(reason == SCX_CPU_PREEMPT_DL);
                 (self.released[cpu as usize], self.nr_released) = (true, self.nr_released + 1);
             }
             Call::CpuAcquire { cpu } => {
@@ -387,8 +401,12 @@ fn schedutil_follows_the_performance_that_a_scheduler_asks_for() {
 }
 
 /// What the scheduler has counted itself.
+fn counted(outcome: &Outcome, what: &str) -> u64 {
+    outcome.scheduler.iter().find(|(name, _)| name == what).expect("the scheduler counts").1
+}
+
 fn released(outcome: &Outcome) -> u64 {
-    outcome.scheduler.iter().find(|(name, _)| name == "released").expect("the scheduler counts").1
+    counted(outcome, "released")
 }
 
 #[test]
@@ -404,6 +422,57 @@ fn realtime_tasks_run_before_the_schedulers() {
         // It never waits, and the others have what is left.
         assert!(done[0] > 480 && done[1] + done[2] > 450 && done[1].abs_diff(done[2]) < 50, "{kernel}: {done:?}");
         assert!(released(&outcome) > 480, "{kernel}: {}", released(&outcome));
+        assert_eq!(outcome.cpus[0].idle / MS, 0, "{kernel}");
+    }
+}
+
+/// Half of its time a task is a realtime task, which has the CPU to itself then.
+#[test]
+fn a_task_leaves_the_scheduler_for_a_realtime_policy_and_comes_back() {
+    for kernel in ["v6.12", "v6.18", "v7.2"] {
+        let changes = vec![
+            call(Syscall::Realtime(Realtime::Fifo(10))),
+            Op::Run(ns(10 * MS)),
+            call(Syscall::Realtime(Realtime::Rr(20))),
+            Op::Run(ns(10 * MS)),
+            Op::Done,
+            call(Syscall::IdlePolicy(false)),
+            Op::Run(ns(20 * MS)),
+            call(Syscall::Nice(5)),
+            call(Syscall::Nice(0)),
+            back(0, 0),
+        ];
+        let spinner = vec![Op::Run(ns(MS)), Op::Done, back(0, 0)];
+        let load = workload(vec![changes, spinner], &[], None);
+        let (outcome, heard) = simulate(Kind::Hears, "test-1c", kernel, &load, 3_000 * MS);
+        let outcome = outcome.unwrap_or_else(|error| panic!("{kernel}: {error}"));
+        // SCHED_FIFO, SCHED_RR, and SCHED_NORMAL with two nice values after it.
+        let [fifo, rr, normal] = ["policy 1", "policy 2", "policy 0"].map(|policy| counted(&outcome, policy));
+        assert!(fifo > 40 && fifo - rr <= 1 && fifo.abs_diff(normal / 3) <= 1, "{kernel}: {fifo} {rr} {normal}");
+        let done: Vec<u32> = heard.done.into_values().collect();
+        // A round: 20 ms alone, 20 ms in turn with the other, which has 20 ms meanwhile.
+        assert!(done[0].abs_diff(50) <= 3 && done[1].abs_diff(1_000) <= 60, "{kernel}: {done:?}");
+    }
+}
+
+#[test]
+fn deadline_tasks_run_before_the_schedulers_and_take_cpus_by_their_own_reason() {
+    for kernel in ["v6.12", "v6.18", "v7.2"] {
+        let periodic = vec![Op::Run(ns(MS)), Op::Done, Op::Sleep(ns(9 * MS)), back(0, 0)];
+        let spinner = vec![Op::Run(ns(MS)), Op::Done, back(0, 0)];
+        // One is of the class when it starts, the other before.
+        let deadline = Deadline { runtime_ns: 2 * MS, deadline_ns: 10 * MS, period_ns: 10 * MS };
+        let becomes =
+            [&[call(Syscall::Realtime(Realtime::Deadline(deadline)))], &periodic[..3], &[back(1, 0)]].concat();
+        let mut load = workload(vec![periodic, becomes, spinner.clone(), spinner], &[], None);
+        load.tasks[0].realtime = Some(Realtime::Deadline(deadline));
+        let (outcome, heard) = simulate(Kind::Hears, "test-1c", kernel, &load, 1_000 * MS);
+        let outcome = outcome.unwrap_or_else(|error| panic!("{kernel}: {error}"));
+        let done: Vec<u32> = heard.done.into_values().collect();
+        assert!(done[..2].iter().all(|done| done.abs_diff(98) <= 4), "{kernel}: {done:?}");
+        assert!(done[2] + done[3] > 750 && done[2].abs_diff(done[3]) < 50, "{kernel}: {done:?}");
+        let by_dl = counted(&outcome, "by_dl");
+        assert!(by_dl > 150 && by_dl == released(&outcome), "{kernel}: {by_dl} of {}", released(&outcome));
         assert_eq!(outcome.cpus[0].idle / MS, 0, "{kernel}");
     }
 }
@@ -665,14 +734,11 @@ fn what_is_not_modelled_is_refused_by_name() {
     let load = workload(vec![program], &[], None);
     let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, MS).0.unwrap_err().to_string();
     assert!(error.contains("a utilisation clamp under a scheduler of sched_ext"), "{error}");
-    let program = vec![call(Syscall::Realtime(Realtime::Fifo(1))), Op::Run(ns(MS)), back(0, 0)];
-    let error = simulate(Kind::Simple, MACHINE, "v7.2", &workload(vec![program], &[], None), MS).0.unwrap_err();
-    assert!(error.to_string().contains("a task that gets a realtime policy as it runs"), "{error}");
     let mut load = spinners(&[0]);
-    load.programs[0].ops.insert(0, call(Syscall::IdlePolicy(true)));
-    load.tasks[0].realtime = Some(Realtime::Fifo(1));
-    let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, MS).0.unwrap_err().to_string();
-    assert!(error.contains("leaves its realtime policy under a scheduler of sched_ext"), "{error}");
+    load.programs[0].ops.insert(0, call(Syscall::Realtime(Realtime::Fifo(1))));
+    load.changes.push(Change { at_ns: MS, what: Changed::Offline { cpus: vec![1] } });
+    let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, 2 * MS).0.unwrap_err().to_string();
+    assert!(error.contains("a CPU that goes offline beside realtime tasks"), "{error}");
 }
 
 #[test]
