@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_scheduler::BpfScheduler;
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::{Work, synthetic};
 
 const SCX_SIMPLE: &[u8] = include_bytes!("../../bpf/tests/data/scx_simple.bpf.o");
@@ -19,7 +19,7 @@ const MS: u64 = 1_000_000;
 /// What is counted.
 #[inline(never)]
 fn measured(setup: &Setup<'_>) -> u64 {
-    run(setup, &mut (), &AtomicBool::new(false)).expect("a run").wakeups
+    run_dyn(setup, &mut (), &AtomicBool::new(false)).expect("a run").wakeups
 }
 
 fn count(name: &str, machine: &Machine, scheduler: &BpfScheduler, until: u64) {
@@ -37,7 +37,7 @@ fn count(name: &str, machine: &Machine, scheduler: &BpfScheduler, until: u64) {
         pm: None,
         scheduler: Some(scheduler),
     };
-    run(&Setup { until: 1, ..setup }, &mut (), &AtomicBool::new(false)).expect("a run");
+    run_dyn(&Setup { until: 1, ..setup }, &mut (), &AtomicBool::new(false)).expect("a run");
     println!("{}\t{name}", measured(&setup));
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use wakelab_events::sim::{Event, NewTask, Sink};
 use wakelab_kernel::Preset;
 use wakelab_scheduler::BpfScheduler;
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::synthetic::{ping_pong, run_sleep};
 use wakelab_workload::{Work, Workload};
 
@@ -157,7 +157,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         let began = Instant::now();
         let mut watch = Watch::new(nr_cpus as usize);
-        match run(&setup, &mut watch, &AtomicBool::new(false)) {
+        match run_dyn(&setup, &mut watch, &AtomicBool::new(false)) {
             Ok(outcome) => {
                 let seconds = began.elapsed().as_secs_f64();
                 let idle: u64 = outcome.cpus.iter().map(|cpu| cpu.idle).sum();

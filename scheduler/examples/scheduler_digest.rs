@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::Digest;
 use wakelab_kernel::Preset;
 use wakelab_scheduler::BpfScheduler;
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::Work;
 use wakelab_workload::synthetic::{fork_exit, ping_pong, run_sleep};
 
@@ -32,7 +32,7 @@ fn main() {
                 scheduler: Some(&scheduler),
             };
             let mut digest = Digest::default();
-            let outcome = run(&setup, &mut digest, &AtomicBool::new(false)).expect("a run");
+            let outcome = run_dyn(&setup, &mut digest, &AtomicBool::new(false)).expect("a run");
             let (hash, events) = digest.finish();
             println!("{} {name}: {events} events, {hash:016x}, {} wake-ups", machine.name, outcome.wakeups);
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use wakelab_bpf::image::{MapKind, Variable};
 use wakelab_bpf::machine::{Counts, Fault, Kernel, Machine};
 use wakelab_ext::ext::{DsqIter, Ext};
-use wakelab_ext::ops::{Call, ExitKind, Host, Op, Ops, ProgramCosts, TaskFields, TaskInfo};
+use wakelab_ext::ops::{Call, ExitKind, Host, Op, Ops, Priorities, ProgramCosts, TaskFields, TaskInfo};
 use wakelab_sched::runqueue::TaskId;
 
 /// What a scheduler has besides its machine.

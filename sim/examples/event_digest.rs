@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::Digest;
 use wakelab_kernel::Preset;
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::{Load, build};
 
 fn main() {
@@ -28,7 +28,7 @@ fn main() {
                 scheduler: None,
             };
             let mut digest = Digest::default();
-            let outcome = run(&setup, &mut digest, &AtomicBool::new(false)).expect("a run");
+            let outcome = run_dyn(&setup, &mut digest, &AtomicBool::new(false)).expect("a run");
             let (hash, events) = digest.finish();
             println!("{} {}: {events} events, {:016x}, {} wake-ups", machine.name, kernel.name, hash, outcome.wakeups);
         }

@@ -21,6 +21,7 @@ mod program;
 mod rcu_gp_kthread;
 mod rt;
 mod run;
+mod run_dyn;
 mod runqueue;
 mod sched_cache;
 mod schedule;
@@ -42,6 +43,7 @@ pub use supported::{cgroup_warn_missing, check, check_power, check_scheduler};
 
 pub use pm::{Caps, PmSide};
 pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting, run_seed};
+pub use run_dyn::run_dyn;
 pub use variant::{FLIPS_GONE_NS, PowerSideError, Variant, VariantError};
 
 use engine::Sim;

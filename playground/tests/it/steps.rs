@@ -29,7 +29,7 @@ fn a_run_in_steps_is_the_run_of_the_simulator() {
         let side = Side::new(&description).unwrap_or_else(|e| panic!("{description:?}: {e:?}"));
         let setup = side.setup();
         let mut measure = Measure::new(side.seed, side.settle_ns, side.until_ns, setup.machine.topology.nr_cpus());
-        let outcome = wakelab_sim::run(&setup, &mut measure, &AtomicBool::new(false)).expect("it runs");
+        let outcome = wakelab_sim::run_dyn(&setup, &mut measure, &AtomicBool::new(false)).expect("it runs");
         let mut stats = measure.finish(outcome.ended);
         stats.power = outcome.power;
         let value = stats.metric(&side.workload.metric);

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_ext::ops::Scheduler;
 use wakelab_kernel::Preset;
-use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
+use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run_dyn};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Op, Work, Workload};
 
@@ -59,7 +59,7 @@ pub fn simulate_on(
         scheduler: Some(scheduler),
     };
     let mut done = Done::default();
-    (run(&setup, &mut done, &AtomicBool::new(false)), done)
+    (run_dyn(&setup, &mut done, &AtomicBool::new(false)), done)
 }
 
 /// Tasks that compute for ever, a millisecond after the other.

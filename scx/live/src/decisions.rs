@@ -14,7 +14,7 @@ use wakelab_ext::ops::{Host, Ops, Scheduler};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_scheduler::BpfScheduler;
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::Load;
 
 /// The machines, and how long each load runs there, ns: one LLC with SMT, two sockets, many LLCs, and CPUs of unequal
@@ -134,7 +134,7 @@ fn simulate(
         pm: None,
         scheduler: Some(&recorded),
     };
-    run(&setup, &mut (), &AtomicBool::new(false)).map_err(|error| anyhow!("{error}"))?;
+    run_dyn(&setup, &mut (), &AtomicBool::new(false)).map_err(|error| anyhow!("{error}"))?;
     let Rows { rows, broken } = &mut *recorded.1.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = broken.take() {
         return Err(error);

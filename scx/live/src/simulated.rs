@@ -12,7 +12,7 @@ use wakelab_ext::listened::{CallListener, Listened};
 use wakelab_ext::ops::{Host, Ops, Scheduler};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
-use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::Workload;
 
 /// A scheduler whose core's counts can be read when the run is over.
@@ -121,7 +121,7 @@ pub fn simulate(
         scheduler: Some(&counted),
     };
     let mut doings = Doings::default();
-    run(&setup, &mut doings, &AtomicBool::new(false)).map_err(|error| anyhow!("{error}"))?;
+    run_dyn(&setup, &mut doings, &AtomicBool::new(false)).map_err(|error| anyhow!("{error}"))?;
     let stats = *counted.stats.lock().unwrap_or_else(PoisonError::into_inner);
     let queued = Queued {
         local: stats.local,

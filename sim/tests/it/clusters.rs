@@ -1,13 +1,12 @@
 //! Clusters: groups of cores below an LLC, with a domain of their own since 5.16 (CLS) that has SD_CLUSTER since 6.7.
 
 use crate::support::places::Places;
-use crate::support::run::run;
 use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Feature, Preset};
 use wakelab_machine::Machine;
 use wakelab_sched::domain::Uniform;
-use wakelab_sim::{Mechanisms, Setup};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::{Call, Op, Workload};
 
 /// Runs on an LLC of two clusters of four cores: CPUs 0 to 3 and 4 to 7.
@@ -30,7 +29,7 @@ fn on_clusters(kernel: &str, workload: &Workload, until: u64, sink: &mut impl Si
         pm: None,
         scheduler: None,
     };
-    run(&setup, sink, &Default::default()).expect("a run");
+    run_dyn(&setup, sink, &Default::default()).expect("a run");
 }
 
 /// Tasks that are pinned to one CPU until they have run for a moment, and then do this.

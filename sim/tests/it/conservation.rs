@@ -1,13 +1,12 @@
 //! What must hold in any run: time is conserved, tasks are in one place, affinities are kept, and one seed is one run.
 
-use crate::support::run::run;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::Digest;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
-use wakelab_sim::{Mechanisms, Outcome, Setup, SimError};
+use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run_dyn};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Channel, Op, Realtime, Task, Work, Workload};
 
@@ -92,7 +91,7 @@ fn simulate<S: Sink>(
         pm: None,
         scheduler: None,
     };
-    run(&setup, sink, &AtomicBool::new(false))
+    run_dyn(&setup, sink, &AtomicBool::new(false))
 }
 
 /// Follows every task and complains at the first that is somewhere it cannot be.

@@ -2,12 +2,11 @@
 //! policy between the classes.
 
 use crate::support::heard::{Heard, on};
-use crate::support::run::run;
 use crate::support::{MS, back, call, ns, workload};
 use proptest::prelude::*;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, RtBandwidthForm, Switches};
-use wakelab_sim::{Mechanisms, Setup, SimError};
+use wakelab_sim::{Mechanisms, Setup, SimError, run_dyn};
 use wakelab_workload::{Call, Deadline, Op, Realtime, Workload};
 
 const S: u64 = 1_000 * MS;
@@ -64,7 +63,7 @@ fn refusal(machine: &str, kernel: &str, workload: &Workload) -> Option<String> {
         pm: None,
         scheduler: None,
     };
-    match run(&setup, &mut (), &Default::default()) {
+    match run_dyn(&setup, &mut (), &Default::default()) {
         Err(SimError::Workload(what)) => Some(what),
         Err(other) => panic!("{other}"),
         Ok(_) => None,

@@ -1,10 +1,9 @@
 //! Exec: the slow path looks for a CPU again.
 
-use crate::support::run::run;
 use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{FindGroup, Preset};
-use wakelab_sim::{Mechanisms, Setup};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::{Call, Load, Op, Workload, build};
 
 /// Where execs went: from, to.
@@ -41,7 +40,7 @@ fn simulate(kernel: &str, workload: &Workload, sink: &mut impl Sink) {
         pm: None,
         scheduler: None,
     };
-    run(&setup, sink, &Default::default()).expect("a run");
+    run_dyn(&setup, sink, &Default::default()).expect("a run");
 }
 
 /// A task that begins on CPU 0, beside one that is pinned there, may then run anywhere, and execs after a while.

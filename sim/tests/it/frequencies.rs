@@ -2,7 +2,6 @@
 
 use crate::support::MS;
 use crate::support::power::{outcome, periodic, setup, side};
-use crate::support::run::run;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::Digest;
@@ -11,7 +10,7 @@ use wakelab_machine::Machine;
 use wakelab_pm::governor::GOVERNORS;
 use wakelab_pm::idle::IDLE_GOVERNORS;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, PmSide, Setup};
+use wakelab_sim::{Mechanisms, PmSide, Setup, run_dyn};
 
 /// A machine all of whose CPUs run at one frequency for ever, without idle states and power.
 fn one_opp() -> Machine {
@@ -83,7 +82,7 @@ fn a_machine_with_one_frequency_simulates_the_same_events_as_without_governors()
     let workload = periodic(3 * MS, 2 * MS);
     let events = |pm| {
         let mut digest = Digest::default();
-        run(&setup(&machine, "v6.1", &workload, pm), &mut digest, &AtomicBool::new(false)).unwrap();
+        run_dyn(&setup(&machine, "v6.1", &workload, pm), &mut digest, &AtomicBool::new(false)).unwrap();
         digest.finish()
     };
     assert_eq!(events(None), events(Some(side("performance"))));
@@ -126,7 +125,9 @@ fn what_does_not_fit_is_refused_with_its_reason() {
     let workload = periodic(MS, MS);
     let error = |machine: &str, kernel: &str, pm: PmSide| {
         let machine = wakelab_machine::get(machine).unwrap();
-        run(&setup(&machine, kernel, &workload, Some(pm)), &mut (), &AtomicBool::new(false)).unwrap_err().to_string()
+        run_dyn(&setup(&machine, kernel, &workload, Some(pm)), &mut (), &AtomicBool::new(false))
+            .unwrap_err()
+            .to_string()
     };
     let no_frequencies = error("test-8c", "v6.1", side("schedutil"));
     assert!(no_frequencies.contains("it has no frequencies"), "{no_frequencies}");

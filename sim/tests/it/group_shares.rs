@@ -2,12 +2,11 @@
 //! groups ran in a guest with Debian's 6.12, by `cpu.stat`. `vm/shares` makes it anew.
 
 use super::support::{MS, Told, back, ns};
-use crate::support::run::run;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
-use wakelab_sim::{Mechanisms, Setup};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{CpuMax, Group, Op, Workload};
 
@@ -109,7 +108,7 @@ fn simulated(scenario: &str, groups: &Groups, seed: u64) -> Vec<u64> {
         scheduler: None,
     };
     let mut told = Told::default();
-    run(&setup, &mut told, &AtomicBool::new(false)).expect("a run");
+    run_dyn(&setup, &mut told, &AtomicBool::new(false)).expect("a run");
     let mut hogs = 0..workload.tasks.len();
     groups
         .iter()

@@ -2,11 +2,10 @@
 
 use crate::support::MS;
 use crate::support::power::{outcome, periodic, setup, side};
-use crate::support::run::run;
 use wakelab_machine::Machine;
 use wakelab_pm::power::PowerStats;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, PmSide};
+use wakelab_sim::{Mechanisms, PmSide, run_dyn};
 use wakelab_workload::{Call, Op, Program, Task, Work, Workload};
 
 fn sandy_bridge() -> Machine {
@@ -112,7 +111,7 @@ fn a_wait_for_io_is_a_sleep_where_nothing_is_governed() {
         workload.programs[0].ops = vec![Op::Run(work(MS / 10)), wait, Op::Repeat { to: 0, times: None }];
         let mut digest = wakelab_events::Digest::default();
         let never = std::sync::atomic::AtomicBool::new(false);
-        run(&setup(&sandy_bridge(), "v6.12", &workload, None), &mut digest, &never).unwrap();
+        run_dyn(&setup(&sandy_bridge(), "v6.12", &workload, None), &mut digest, &never).unwrap();
         digest.finish()
     };
     assert_eq!(events(Op::Sleep(work(MS))), events(Op::Call(Call::Io(work(MS)))));

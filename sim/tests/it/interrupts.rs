@@ -1,12 +1,11 @@
 //! Interrupts of a workload: whose time theirs is, and what they and pressure leave of a CPU.
 
-use crate::support::run::run;
 use crate::support::{MS, back, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
-use wakelab_sim::{Caps, Mechanisms, PmSide, Setup, SimError};
+use wakelab_sim::{Caps, Mechanisms, PmSide, Setup, SimError, run_dyn};
 use wakelab_workload::{Interrupt, Op, Work, Workload};
 
 const S: u64 = 1_000 * MS;
@@ -69,7 +68,7 @@ fn counts(machine: &str, kernel: &str, switches: &str, workload: &Workload, pm: 
         pm,
         scheduler: None,
     };
-    run(&setup, &mut counts, &Default::default()).expect("a run");
+    run_dyn(&setup, &mut counts, &Default::default()).expect("a run");
     counts
 }
 
@@ -151,7 +150,7 @@ fn what_cannot_be_capped_is_refused() {
             pm: Some(side),
             scheduler: None,
         };
-        match run(&setup, &mut (), &Default::default()) {
+        match run_dyn(&setup, &mut (), &Default::default()) {
             Err(SimError::Machine(what) | SimError::Kernel(what)) => what,
             other => panic!("{other:?}"),
         }

@@ -1,7 +1,6 @@
 //! What patches that were posted, and never merged as they were, do in simulated time: that their state is kept and
 //! read. Their decisions are tested in the package wakelab-sched.
 
-use crate::support::run::run;
 use crate::support::{MS, back, ns, workload};
 use std::collections::BTreeMap;
 use wakelab_events::Digest;
@@ -12,7 +11,7 @@ use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
 use wakelab_sched::select::Reason;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, PmSide, Setup};
+use wakelab_sim::{Mechanisms, PmSide, Setup, run_dyn};
 use wakelab_workload::{Load, Op, Workload, build};
 
 /// Runs with these switches, and tunables on top.
@@ -40,7 +39,7 @@ fn simulate(
         pm,
         scheduler: None,
     };
-    run(&setup, sink, &Default::default()).expect("a run");
+    run_dyn(&setup, sink, &Default::default()).expect("a run");
 }
 
 fn netperf(machine: &Machine, load: Load) -> Workload {

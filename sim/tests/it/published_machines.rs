@@ -1,12 +1,11 @@
 //! The machines of published tables can be simulated under the kernels of their postings, and one seed gives one run.
 
-use crate::support::run::run;
 use crate::support::{MS, Told, ns, simulate, workload};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
-use wakelab_sim::{Mechanisms, Setup, check};
+use wakelab_sim::{Mechanisms, Setup, check, run_dyn};
 use wakelab_workload::{Load, Op, build};
 
 /// Machine and kernel.
@@ -58,7 +57,7 @@ fn heard(machine: &str, kernel: &str, seed: u64) -> (u64, u64) {
         scheduler: None,
     };
     let mut heard = Heard::default();
-    run(&setup, &mut heard, &Default::default()).unwrap_or_else(|e| panic!("{}: {e}", machine.name));
+    run_dyn(&setup, &mut heard, &Default::default()).unwrap_or_else(|e| panic!("{}: {e}", machine.name));
     (heard.hash.finish(), heard.chosen)
 }
 
@@ -119,7 +118,7 @@ fn pairs_of_tasks_wake_each_other_on_each_of_the_later() {
                 scheduler: None,
             };
             let mut heard = Heard::default();
-            run(&setup, &mut heard, &Default::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+            run_dyn(&setup, &mut heard, &Default::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(heard.chosen > 10 * u64::from(nr_cpus), "{name} {}: {} wake-ups", kernel.name, heard.chosen);
         }
     }

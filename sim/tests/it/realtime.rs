@@ -72,7 +72,7 @@ fn tunables_move_the_share() {
             scheduler: None,
         };
         let mut heard = Heard::default();
-        crate::support::run::run(&setup, &mut heard, &Default::default()).expect("a run");
+        wakelab_sim::run_dyn(&setup, &mut heard, &Default::default()).expect("a run");
         heard.ran.resize(2, 0);
         if let (Some(last), since) = heard.since {
             heard.ran[last as usize] += 10_000 * MS - since;

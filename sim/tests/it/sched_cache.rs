@@ -1,11 +1,10 @@
 //! Cache-aware balancing: processes of threads on machines of two LLCs.
 
-use crate::support::run::run;
 use crate::support::{MS, back, workload};
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
-use wakelab_sim::{Mechanisms, Setup, SimError};
+use wakelab_sim::{Mechanisms, Setup, SimError, run_dyn};
 use wakelab_workload::{Op, Work, Workload};
 
 /// What is heard of a run: all of it as text, and how long the threads of each process ran in each LLC after a while.
@@ -79,7 +78,7 @@ fn hear(kernel: &str, switches: &str, workload: &Workload, seed: u64) -> Result<
         scheduler: None,
     };
     let mut heard = Heard::default();
-    run(&setup, &mut heard, &AtomicBool::new(false))?;
+    run_dyn(&setup, &mut heard, &AtomicBool::new(false))?;
     Ok(heard)
 }
 

@@ -17,7 +17,7 @@ use wakelab_ext::ops::{Call, Host, Op as Member, OpSet, Ops, Priorities, Schedul
 use wakelab_kernel::Preset;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
-use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
+use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run_dyn};
 use wakelab_workload::synthetic::{fork_exit, ping_pong, run_sleep};
 use wakelab_workload::{Call as Syscall, Change, Changed, Deadline, Op, Realtime, Workload};
 
@@ -374,7 +374,7 @@ fn run_under<S: Sink>(
         pm: None,
         scheduler: Some(scheduler),
     };
-    run(&setup, sink, &AtomicBool::new(false))
+    run_dyn(&setup, sink, &AtomicBool::new(false))
 }
 
 #[test]
@@ -822,7 +822,7 @@ fn what_changes_during_a_run_is_refused_without_a_scheduler() {
     let machine = wakelab_machine::get(MACHINE).expect("a machine");
     let setup =
         Setup { scheduler: None, workload: &load, ..crate::support::power::setup(&machine, "v7.2", &load, None) };
-    let error = run(&setup, &mut Heard::default(), &AtomicBool::new(false)).unwrap_err().to_string();
+    let error = run_dyn(&setup, &mut Heard::default(), &AtomicBool::new(false)).unwrap_err().to_string();
     assert!(
         error.starts_with("a CPU that goes offline or online during the run is modelled under a scheduler"),
         "{error}"

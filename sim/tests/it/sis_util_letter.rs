@@ -1,14 +1,13 @@
 //! The case of the SIS_UTIL letter in which no search happens though a CPU is idle: seven of eight CPUs are busy,
 //! 87.5%.
 
-use crate::support::run::run;
 use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_sched::balance::CpuIdleType;
 use wakelab_sched::domain::Uniform;
-use wakelab_sim::{Mechanisms, Setup};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::{Call, Op, Work, Workload};
 
 const US: u64 = 1_000;
@@ -110,7 +109,7 @@ fn heard(kernel: &Preset, switches: &str) -> Heard {
         pm: None,
         scheduler: None,
     };
-    run(&setup, &mut heard, &Default::default()).expect("a run");
+    run_dyn(&setup, &mut heard, &Default::default()).expect("a run");
     heard
 }
 

@@ -1,11 +1,10 @@
 //! A package whose one LLC the kernel sees as several: costs are those of the hardware.
 
-use crate::support::run::run;
 use std::collections::BTreeMap;
 use wakelab_events::Digest;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
-use wakelab_sim::{Mechanisms, Setup};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::{Load, build};
 
 /// The digest of all events of a run on `packages` of two LLCs, where lines of another LLC cost so much.
@@ -34,7 +33,7 @@ fn digest(packages: u32, split: bool, far_ns: u64) -> u64 {
         scheduler: None,
     };
     let mut digest = Digest::default();
-    run(&setup, &mut digest, &Default::default()).expect("a run");
+    run_dyn(&setup, &mut digest, &Default::default()).expect("a run");
     digest.finish().0
 }
 

@@ -1,11 +1,10 @@
 //! Control groups: who gets how much of the CPUs, by the weights of groups.
 
 use super::support::{MS, back, ns};
-use crate::support::run::run;
 use proptest::prelude::*;
 use wakelab_kernel::Preset;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, Setup, SimError};
+use wakelab_sim::{Mechanisms, Setup, SimError, run_dyn};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{CpuMax, Group, Op, Realtime, Workload};
 
@@ -257,7 +256,7 @@ fn groups_are_refused_where_they_are_not_modelled() {
             pm: None,
             scheduler: None,
         };
-        match run(&setup, &mut (), &Default::default()) {
+        match run_dyn(&setup, &mut (), &Default::default()) {
             Err(SimError::Kernel(text)) => assert!(text.contains(what), "{}: {text}", kernel.name),
             other => panic!("{}: {other:?}", kernel.name),
         }

@@ -1,7 +1,6 @@
 //! Utilisation clamps: what they do to frequencies and to where tasks run, and what run queues keep of them.
 
 use crate::support::MS;
-use crate::support::run::run;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::{Preset, Setting, TaskClamp};
 use wakelab_machine::Machine;
@@ -9,7 +8,7 @@ use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
 use wakelab_sched::select::Uclamp;
 use wakelab_sim::observe::observe;
-use wakelab_sim::{Mechanisms, PmSide, Setup, SimError};
+use wakelab_sim::{Mechanisms, PmSide, Setup, SimError, run_dyn};
 use wakelab_workload::{Call, Op, Program, Realtime, Task, Work, Workload};
 
 fn ns(ns: u64) -> Op {
@@ -66,7 +65,7 @@ fn setup<'a>(machine: &'a Machine, kernel: &'a Preset, workload: &'a Workload) -
 /// Of the time that CPUs of each kind are busy in all: the share of that kind, %, and the mean of its frequencies, kHz.
 fn where_and_how_fast(kernel: &Preset, workload: &Workload) -> ([u64; 3], [u64; 3]) {
     let machine = pixel6();
-    let power = run(&setup(&machine, kernel, workload), &mut (), &AtomicBool::new(false)).unwrap().power.unwrap();
+    let power = run_dyn(&setup(&machine, kernel, workload), &mut (), &AtomicBool::new(false)).unwrap().power.unwrap();
     let kinds = [0, 1, 2].map(|kind: u32| {
         let opps = &power.kinds[kind as usize].opps_khz;
         let ns = &power.residency_ns(kind)[..opps.len()];
@@ -143,11 +142,12 @@ fn a_side_gives_a_clamp_to_a_task_by_its_name() {
     let own = where_and_how_fast(kernel, &light([Some(800), None]));
     assert_eq!(where_and_how_fast(&boosted, &light([None, None])), own);
     let (workload, machine) = (light([None, None]), pixel6());
-    let error = |side: &Preset| run(&setup(&machine, side, &workload), &mut (), &AtomicBool::new(false)).unwrap_err();
+    let error =
+        |side: &Preset| run_dyn(&setup(&machine, side, &workload), &mut (), &AtomicBool::new(false)).unwrap_err();
     let SimError::Workload(text) = error(&side("uclamp_min:tusk=800")) else { panic!("not of the workload") };
     assert_eq!(text, "uclamp_min:tusk=800: the workload has no task of this name; its first are task 0");
     let workload = light([None, Some(700)]);
-    let refused = run(&setup(&machine, &boosted, &workload), &mut (), &AtomicBool::new(false)).unwrap_err();
+    let refused = run_dyn(&setup(&machine, &boosted, &workload), &mut (), &AtomicBool::new(false)).unwrap_err();
     assert!(refused.to_string().starts_with("task task 0: sched_setattr() refuses"), "{refused}");
 }
 
@@ -155,7 +155,7 @@ fn a_side_gives_a_clamp_to_a_task_by_its_name() {
 fn kernels_whose_clamps_are_not_modelled_are_refused() {
     let (workload, machine) = (light([Some(800), None]), wakelab_machine::get("intel-1s56c112t").unwrap());
     let setup = Setup { pm: None, ..setup(&machine, Preset::get("v5.3").unwrap(), &workload) };
-    let refused = run(&setup, &mut (), &AtomicBool::new(false)).unwrap_err();
+    let refused = run_dyn(&setup, &mut (), &AtomicBool::new(false)).unwrap_err();
     assert!(refused.to_string().contains("v5.10 and later"), "{refused}");
 }
 
@@ -189,7 +189,7 @@ fn a_task_may_change_its_clamps_and_its_children_inherit_them() {
         .unwrap();
         assert_eq!((seen, inherited), (vec![(300, 600), (300, 400)], Some((300, 400))), "{}", kernel.name);
         workload.programs[0].ops = vec![call(Some(300), None), ns(1000), call(None, Some(200))];
-        let failed = run(&setup(&machine, kernel, &workload), &mut (), &AtomicBool::new(false)).unwrap_err();
+        let failed = run_dyn(&setup(&machine, kernel, &workload), &mut (), &AtomicBool::new(false)).unwrap_err();
         assert!(failed.to_string().contains("minimum clamp of 300 with a maximum of 200"), "{failed}");
     }
 }

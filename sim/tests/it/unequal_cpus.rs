@@ -1,7 +1,6 @@
 //! CPUs of unequal capacities: what utilisation comes to on each, and where tasks are moved and placed.
 
 use crate::support::MS;
-use crate::support::run::run;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
@@ -14,7 +13,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::energy::compute_energy;
 use wakelab_sched::select::{Reason, View};
 use wakelab_sim::observe::{Snapshot, observe};
-use wakelab_sim::{Mechanisms, PmSide, Setup};
+use wakelab_sim::{Mechanisms, PmSide, Setup, run_dyn};
 use wakelab_workload::{Op, Program, Task, Work, Workload};
 
 /// One CPU of each kind of a Pixel 6, little to big.
@@ -249,7 +248,7 @@ fn a_small_waking_task_goes_where_all_cpus_together_spend_least() {
 fn busy(switches: &str, workload: &Workload) -> [f64; 3] {
     let machine = pixel6();
     let setup = Setup { until: 20_000 * MS, ..setup(&machine, "v5.18-eas", switches, workload, "schedutil") };
-    let power = run(&setup, &mut (), &AtomicBool::new(false)).unwrap().power.unwrap();
+    let power = run_dyn(&setup, &mut (), &AtomicBool::new(false)).unwrap().power.unwrap();
     [0, 1, 2].map(|kind| {
         let (ns, opps) = (power.residency_ns(kind), power.kinds[kind as usize].opps_khz.len());
         100.0 * ns[..opps].iter().sum::<u64>() as f64 / ns.iter().sum::<u64>() as f64

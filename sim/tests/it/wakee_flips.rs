@@ -1,6 +1,5 @@
 //! `wakee_flips`: who has them, and from whom.
 
-use crate::support::run::run;
 use crate::support::{MS, back, ns};
 use std::collections::BTreeMap;
 use wakelab_events::Digest;
@@ -8,7 +7,7 @@ use wakelab_events::sim::{Event, NewTask, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::{Machine, Noise};
 use wakelab_sim::observe::{Snapshot, observe};
-use wakelab_sim::{Mechanisms, Setup};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Load, Op, Workload, build};
 
@@ -134,7 +133,7 @@ fn who_asks_for_no_flips_has_no_daemons() {
             pm: None,
             scheduler: None,
         };
-        run(&setup, &mut digest, &Default::default()).expect("a run");
+        run_dyn(&setup, &mut digest, &Default::default()).expect("a run");
         digest.finish()
     };
     assert_eq!(digest(0, ""), digest(10, ""));

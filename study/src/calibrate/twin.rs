@@ -120,7 +120,7 @@ impl Twin<'_> {
             pm: None,
             scheduler: None,
         };
-        wakelab_sim::run(&setup, &mut counted, &AtomicBool::new(false))?;
+        wakelab_sim::run_dyn(&setup, &mut counted, &AtomicBool::new(false))?;
         Ok(counted)
     }
 

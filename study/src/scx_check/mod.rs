@@ -31,7 +31,7 @@ use wakelab_events::Digest;
 use wakelab_ext::ops::{ExitKind, Op, Scheduler};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
-use wakelab_sim::{Mechanisms, Setup, SimError, run, run_seed};
+use wakelab_sim::{Mechanisms, Setup, SimError, run_dyn, run_seed};
 use wakelab_workload::{Workload, from_toml};
 use watch::{Peers, Watch};
 
@@ -240,7 +240,7 @@ impl Check<'_> {
             let scheduler = Watched::new(self.scheduler, TIMEOUT_MS);
             let mut digest = Digest::default();
             let setup = self.setup(&self.machines[load.machine], &workload, &scheduler, TIME_NS / 10);
-            run(&setup, &mut digest, self.stop)?;
+            run_dyn(&setup, &mut digest, self.stop)?;
             Ok(Some(digest.finish()))
         })?;
         Ok(digests.into_iter().flatten().collect())
@@ -362,7 +362,7 @@ impl Check<'_> {
         let mut watch = Watch::new(workload, machine.topology.nr_cpus());
         let mut seen = Seen::default();
         let mut peers = Vec::new();
-        match run(&setup, &mut watch, self.stop) {
+        match run_dyn(&setup, &mut watch, self.stop) {
             Ok(outcome) if outcome.stopped => return Ok(None),
             Ok(outcome) => {
                 if let Some(overlap) = watch.longest_overlap(outcome.ended).filter(|overlap| overlap.ns > IDLE_NS) {

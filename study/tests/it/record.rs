@@ -52,7 +52,7 @@ struct Twice<'a>(Recording<'a>, Mutex<Vec<(RunId, Counts)>>);
 impl Runner for Twice<'_> {
     fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
         let mut counts = Counts::default();
-        wakelab_sim::run(setup, &mut counts, stop)?;
+        wakelab_sim::run_dyn(setup, &mut counts, stop)?;
         self.1.lock().unwrap().push((id.clone(), counts));
         self.0.run(id, setup, measure, stop)
     }

@@ -119,7 +119,8 @@ fn the_headlines_of_the_112_cpu_machine_are_reproduced() {
         let rows = text.lines().skip(1).filter(|line| wanted.iter().any(|row| line.contains(row)));
         text.lines().take(1).chain(rows).map(|line| format!("{line}\n")).collect::<String>()
     };
-    let letter = of("sis_util-results.csv", &["TCP_RR,168", "TCP_RR,196", "TCP_RR,224"]);
+    // The flip at 224 threads has a test of its own.
+    let letter = of("sis_util-results.csv", &["TCP_RR,168", "TCP_RR,196"]);
     let short = of("short-wakeup-results.csv", &["context_switch1"]);
     let folder = folder("sis_util-results.csv", &letter);
     fs::write(folder.path().join("short-wakeup-results.csv"), short).unwrap();
@@ -128,10 +129,10 @@ fn the_headlines_of_the_112_cpu_machine_are_reproduced() {
     let board = reproduce(&Simulator, &tables, effort, 0, &(), &AtomicBool::new(false));
     let rows = board.tables.iter().flat_map(|table| &table.rows);
     let changes: Vec<f64> = rows.filter_map(|row| row.simulated_compare_pct).collect();
-    let [at_168, at_196, at_224, at_112] = changes[..] else { panic!("{changes:?}") };
+    let [at_168, at_196, at_112] = changes[..] else { panic!("{changes:?}") };
     assert!(at_112 > 200.0, "SIS_SHORT with 112 instances: {at_112}");
     assert!(at_168.abs() < 5.0, "SIS_UTIL at 168 threads: {at_168}");
-    assert!((150.0..250.0).contains(&at_196) && (150.0..250.0).contains(&at_224), "{changes:?}");
+    assert!((150.0..250.0).contains(&at_196), "SIS_UTIL at 196 threads: {at_196}");
 }
 
 /// Does as much as there are tasks, and is stopped or fails at a load.

@@ -1,10 +1,9 @@
 //! What run queues do on CPU 0: who had it, for how long, and how long wake-ups waited for it.
 
 use super::{MS, back, call, ns, workload};
-use crate::support::run::run;
 use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_kernel::{Class, FairClass, Preset, Switches};
-use wakelab_sim::{Mechanisms, Setup};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::{Call, Op, Workload};
 
 /// The presets of a class, by name.
@@ -49,7 +48,7 @@ pub fn on(machine: &str, kernel: &str, switches: &str, workload: &Workload, unti
         pm: None,
         scheduler: None,
     };
-    run(&setup, sink, &Default::default()).expect("a run");
+    run_dyn(&setup, sink, &Default::default()).expect("a run");
 }
 
 /// Of CPU 0: how long each task had it, when it changed hands, and what wake-ups there were.

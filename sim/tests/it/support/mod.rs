@@ -3,15 +3,13 @@
 pub mod heard;
 pub mod places;
 pub mod power;
-pub mod run;
 pub mod spread;
 pub mod watched;
 
-use crate::support::run::run;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
-use wakelab_sim::{Mechanisms, Outcome, Setup, SimError};
+use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run_dyn};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Call, Op, Work, Workload};
 
@@ -101,7 +99,7 @@ pub fn simulate(
         pm: None,
         scheduler: None,
     };
-    run(&setup, sink, &AtomicBool::new(false))
+    run_dyn(&setup, sink, &AtomicBool::new(false))
 }
 
 /// Runs the tasks quietly on CPU 0 of v6.1.

@@ -1,13 +1,12 @@
 //! Runs under governors of frequencies and idle states.
 
 use crate::support::MS;
-use crate::support::run::run;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
-use wakelab_sim::{Mechanisms, Outcome, PmSide, Setup};
+use wakelab_sim::{Mechanisms, Outcome, PmSide, Setup, run_dyn};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Op, Work, Workload};
 
@@ -42,5 +41,5 @@ pub fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, pm:
 }
 
 pub fn outcome(setup: &Setup<'_>) -> Outcome {
-    run(setup, &mut (), &AtomicBool::new(false)).unwrap()
+    run_dyn(setup, &mut (), &AtomicBool::new(false)).unwrap()
 }

@@ -2,12 +2,11 @@
 
 use super::places::Places;
 use super::{MS, back, call, ns, workload};
-use crate::support::run::run;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sched::balance::BusyInterval;
 use wakelab_sched::domain::{DomainOptions, SchedDomain, SdFlags, Uniform, build_sched_domains};
-use wakelab_sim::{Mechanisms, Setup};
+use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::{Call, Op, Workload};
 
 /// Hogs that are pinned to a CPU until each of them has had it for a moment, and then may use these, or all.
@@ -38,7 +37,7 @@ pub fn spread(machine: &Machine, kernel: &Preset, workload: &Workload, seed: u64
         scheduler: None,
     };
     let mut places = Places::default();
-    run(&setup, &mut places, &Default::default()).expect("a run");
+    run_dyn(&setup, &mut places, &Default::default()).expect("a run");
     places
 }
 

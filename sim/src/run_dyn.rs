@@ -1,8 +1,8 @@
 //! Runs for any listener, compiled once for all of them.
 
+use crate::{Outcome, Setup, SimError, run};
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, NewGroup, NewTask, Sink};
-use wakelab_sim::{Outcome, Setup, SimError};
 
 /// What a listener can be told without knowing its type. The inputs of decisions are not among it: they come with
 /// the type of the simulator's state.
@@ -55,20 +55,23 @@ impl<const INPUTS: bool> Sink for Any<'_, INPUTS> {
 }
 
 fn unheard(setup: &Setup<'_>, stop: &AtomicBool) -> Result<Outcome, SimError> {
-    wakelab_sim::run(setup, &mut (), stop)
+    run(setup, &mut (), stop)
 }
 
 fn heard(setup: &Setup<'_>, sink: &mut dyn Listener, stop: &AtomicBool) -> Result<Outcome, SimError> {
-    wakelab_sim::run(setup, &mut Any::<false>(sink), stop)
+    run(setup, &mut Any::<false>(sink), stop)
 }
 
 fn heard_with_inputs(setup: &Setup<'_>, sink: &mut dyn Listener, stop: &AtomicBool) -> Result<Outcome, SimError> {
-    wakelab_sim::run(setup, &mut Any::<true>(sink), stop)
+    run(setup, &mut Any::<true>(sink), stop)
 }
 
-/// [`wakelab_sim::run`] for a listener that has no `inputs()` of its own. The simulator takes the compiler 15 s for
-/// each type of listener, and the tests have twenty.
-pub fn run<S: Sink>(setup: &Setup<'_>, sink: &mut S, stop: &AtomicBool) -> Result<Outcome, SimError> {
+/// [`run`] for a listener whose type is not worth a simulator of its own, which takes the compiler 15 s each time. An
+/// event is a call through a pointer then. `Sink::inputs()` is not called.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_dyn<S: Sink>(setup: &Setup<'_>, sink: &mut S, stop: &AtomicBool) -> Result<Outcome, SimError> {
     match (S::ON, S::INPUTS) {
         (false, _) => unheard(setup, stop),
         (true, false) => heard(setup, sink, stop),
