@@ -233,7 +233,7 @@ pub fn task_of_pid(pid: u32) -> Option<TaskId> {
 /// The policy and the priorities of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priorities {
-    /// `p->policy`: 0 is SCHED_NORMAL, 1 SCHED_FIFO, 2 SCHED_RR, 5 SCHED_IDLE, 6 SCHED_DEADLINE.
+    /// `p->policy`: 0 is SCHED_NORMAL, 1 SCHED_FIFO, 2 SCHED_RR, 3 SCHED_BATCH, 5 SCHED_IDLE, 6 SCHED_DEADLINE.
     pub policy: u32,
     /// `p->prio`: -1 of a deadline task, 0 to 98 of a realtime task, `static_prio` of others.
     pub prio: i32,

@@ -43,6 +43,7 @@ const SHELL: TaskId = TaskId(0);
 const SCHED_NORMAL: u32 = 0;
 const SCHED_FIFO: u32 = 1;
 const SCHED_RR: u32 = 2;
+const SCHED_BATCH: u32 = 3;
 const SCHED_IDLE: u32 = 5;
 const SCHED_DEADLINE: u32 = 6;
 
@@ -253,7 +254,11 @@ impl System<'_> {
     fn priorities_of(&self, id: TaskId, above: Option<(u32, i32)>) -> Priorities {
         let entity = &self.es[id];
         let static_prio = 120 + i32::from(entity.nice);
-        let fair = if entity.is_idle() { SCHED_IDLE } else { SCHED_NORMAL };
+        let fair = match entity.policy {
+            Policy::Normal => SCHED_NORMAL,
+            Policy::Batch => SCHED_BATCH,
+            Policy::Idle => SCHED_IDLE,
+        };
         let (policy, prio) = above.unwrap_or((fair, static_prio));
         Priorities { policy, prio, static_prio: static_prio.cast_unsigned() }
     }
