@@ -178,11 +178,24 @@ impl Ext {
     /// # Errors
     /// Fails with what `ops.cgroup_init()` returned, below 0.
     pub fn tg_online<O: Ops + ?Sized>(&mut self, ops: &mut O, group: TaskGroup) -> Result<u32, i64> {
-        let number = self.nr_groups();
-        let autogroup = group.autogroup;
+        let number = self.tg_reserve(group);
+        self.tg_online_as(ops, number)
+    }
+
+    /// Gives a group that is made later its number.
+    pub fn tg_reserve(&mut self, group: TaskGroup) -> u32 {
         self.groups.list.push(group);
-        self.groups.flags.push(Flags { online: true, inited: false });
-        if autogroup {
+        self.groups.flags.push(Flags { online: false, inited: false });
+        self.nr_groups() - 1
+    }
+
+    /// The same as [`tg_online`](Self::tg_online), of a group that has its number.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn tg_online_as<O: Ops + ?Sized>(&mut self, ops: &mut O, number: u32) -> Result<u32, i64> {
+        self.groups.flags[number as usize].online = true;
+        if self.group(number).autogroup {
             return Ok(number);
         }
         if self.groups.enabled {
@@ -203,6 +216,7 @@ impl Ext {
         if std::mem::take(&mut group.inited) {
             self.call(ops, None, Call::CgroupExit { cgroup });
         }
+        ops.remove_cgroup(self, cgroup);
     }
 
     /// `scx_cgroup_init()`: the scheduler is told of the groups that are there.
@@ -300,6 +314,7 @@ impl Ext {
 
     /// `scx_group_set_idle()`: `cpu.idle`.
     pub fn group_set_idle<O: Ops + ?Sized>(&mut self, ops: &mut O, cgroup: u32, idle: bool) {
+        ops.set_cgroup_idle(cgroup, idle);
         if self.rules.cgroup_idle && self.groups.enabled {
             self.call(ops, None, Call::CgroupSetIdle { cgroup, idle });
         }

@@ -72,6 +72,14 @@ impl<L: CallListener> Ops for Listened<L> {
         self.ops.remove_task(ext, p);
     }
 
+    fn set_cgroup_idle(&mut self, cgroup: u32, idle: bool) {
+        self.ops.set_cgroup_idle(cgroup, idle);
+    }
+
+    fn remove_cgroup(&mut self, ext: &mut Ext, cgroup: u32) {
+        self.ops.remove_cgroup(ext, cgroup);
+    }
+
     fn attached(&mut self, ext: &mut Ext) {
         self.ops.attached(ext);
     }

@@ -279,6 +279,16 @@ pub trait Ops: TaskFields {
         let _ = (ext, p);
     }
 
+    /// `cpu.idle` of a control group is this from now on (`tg->idle`).
+    fn set_cgroup_idle(&mut self, cgroup: u32, idle: bool) {
+        let _ = (cgroup, idle);
+    }
+
+    /// A control group is gone, after its `ops.cgroup_exit()`: what the scheduler keeps with it is freed.
+    fn remove_cgroup(&mut self, ext: &mut Ext, cgroup: u32) {
+        let _ = (ext, cgroup);
+    }
+
     /// A task has another policy or nice value from now on.
     fn set_priorities(&mut self, p: TaskId, priorities: Priorities) {
         let _ = (p, priorities);

@@ -439,6 +439,16 @@ impl Ops for BpfOps {
         }
     }
 
+    fn set_cgroup_idle(&mut self, cgroup: u32, idle: bool) {
+        self.state.objects.cgroups.set_idle(self.machine.memory_mut(), cgroup, idle);
+    }
+
+    fn remove_cgroup(&mut self, ext: &mut Ext, cgroup: u32) {
+        let (machine, state) = (&mut self.machine, &mut self.state);
+        let addr = state.objects.cgroups.addr(cgroup);
+        machine.storage_free(&mut InKernel { ext, state }, addr);
+    }
+
     fn attached(&mut self, ext: &mut Ext) {
         let this_cpu = ext.this_cpu;
         for (cpu, step) in std::mem::take(&mut self.loading.after_attach) {

@@ -63,8 +63,15 @@ impl Cgroups {
             let of = ext.group(group);
             let ancestors = (!of.autogroup).then(|| ext.cgroup_ancestors(group));
             self.add(memory, &of.name, ancestors.as_deref(), of.parent);
-            // Workloads do not change it later.
-            put(memory, self.task_group(group), self.task_group.get("idle"), of.idle.into());
+            self.set_idle(memory, group, of.idle);
+        }
+    }
+
+    /// `tg->idle`.
+    pub fn set_idle(&self, memory: &mut Memory, group: u32, idle: bool) {
+        // A group that was made at this moment has its struct, and this with it, before the next operation.
+        if let Some(of) = self.list.get(group as usize) {
+            put(memory, of.task_group, self.task_group.get("idle"), idle.into());
         }
     }
 

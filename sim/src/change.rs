@@ -1,5 +1,6 @@
 //! What an administrator does during the run, under a scheduler of sched_ext: CPUs go offline and online, control
-//! groups get other settings, tasks move between groups. The processes that write the kernel's files are not simulated.
+//! groups come, go and get other settings, tasks move between groups. The processes that write the kernel's files are
+//! not simulated.
 //!
 //! ```text
 //! offline   the CPU is asked to reschedule ─▶ it stops its task (sched_cpu_deactivate())
@@ -26,6 +27,7 @@ pub fn check(workload: &Workload, scheduler: bool) -> Result<(), SimError> {
     let what = match first.what {
         Changed::Offline { .. } | Changed::Online { .. } => "a CPU that goes offline or online",
         Changed::Weight { .. } | Changed::Idle { .. } | Changed::Max { .. } => "a control group whose settings change",
+        Changed::Make { .. } | Changed::Remove { .. } => "a control group that is made or removed",
         Changed::Move { .. } => "a task that moves to another control group",
     };
     Err(SimError::Workload(format!(
@@ -75,6 +77,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let bandwidth = crate::ext::bandwidth(max);
                 self.with_ext(|ext, ops| ext.group_set_bandwidth(ops, group, bandwidth));
             }
+            &Changed::Make { group } => self.make_group(group),
+            &Changed::Remove { group } => self.remove_group(group),
             Changed::Move { tasks, group } => self.move_tasks(tasks, *group),
         }
         // Whoever wrote the file is not simulated, and neither is the time that it took.
@@ -82,6 +86,31 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.cpus[LAUNCHER as usize].need_resched {
             self.kick(LAUNCHER);
         }
+    }
+
+    /// `cpu_cgroup_css_online()`. A scheduler that refuses a group ends the run, whose tasks could not be in it.
+    fn make_group(&mut self, group: u32) {
+        if let Err(error) = self.with_ext(|ext, ops| ext.tg_online_as(ops, group)) {
+            let name = &self.sys.model.workload.groups[group as usize - 1].name;
+            let what = format!("ops.cgroup_init() keeps control group {name} from being made ({error})");
+            self.failed.get_or_insert(SimError::Workload(what));
+        }
+    }
+
+    /// `cpu_cgroup_css_offline()`: a group goes, which has to be empty.
+    fn remove_group(&mut self, group: u32) {
+        let lives = |task: &crate::task::Task| !matches!(task.state, State::New | State::Dead);
+        let is_in = |(id, task): (u32, &crate::task::Task)| {
+            (self.sys.es[TaskId(id)].group == group && lives(task)).then_some(id)
+        };
+        if let Some(id) = (0..).zip(&self.sys.tasks).find_map(is_in) {
+            let (name, task) =
+                (&self.sys.model.workload.groups[group as usize - 1].name, self.sys.task_name(TaskId(id)));
+            let what = format!("control group {name} is removed while task {task} is in it (EBUSY)");
+            self.failed.get_or_insert(SimError::Workload(what + "; expected tasks that have exited, or moved"));
+            return;
+        }
+        self.with_ext(|ext, ops| ext.tg_offline(ops, group));
     }
 
     /// `cpu_cgroup_attach()`: each task that is there moves by itself, as `cgroup.procs` takes one process.

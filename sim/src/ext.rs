@@ -476,10 +476,14 @@ impl<S: Sink> Sim<'_, '_, S> {
             state.ext.rqs.iter_mut().zip(scales).for_each(|(rq, scale)| rq.freq_capacity = scale);
         }
         self.add_changes();
-        // Control groups are older than the scheduler.
-        for group in &self.sys.model.workload.groups {
-            let group = scx_task_group(group);
-            let made = self.with_ext(|ext, ops| ext.tg_online(ops, group));
+        // Control groups are older than the scheduler, but for those that are made during the run.
+        let workload = self.sys.model.workload;
+        let there = workload.groups_at_start();
+        for (number, group) in (1..).zip(&workload.groups) {
+            let made = self.with_ext(|ext, ops| {
+                ext.tg_reserve(scx_task_group(group));
+                if there[number as usize] { ext.tg_online_as(ops, number) } else { Ok(number) }
+            });
             debug_assert!(made.is_ok(), "no scheduler is asked before it is enabled");
         }
         self.set_ext_loads(true);

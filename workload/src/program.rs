@@ -381,6 +381,16 @@ pub enum Changed {
         /// What it is from now on; `None` for no limit.
         max: Option<CpuMax>,
     },
+    /// A group is made (`mkdir`): until then it is not there.
+    Make {
+        /// A number of [`Workload::groups`], from 1.
+        group: u32,
+    },
+    /// A group is removed (`rmdir`), in which no task and no group is then.
+    Remove {
+        /// A number of [`Workload::groups`], from 1.
+        group: u32,
+    },
     /// Tasks move to a group (`cgroup.procs`). Those that have exited or are not forked yet are left out.
     Move {
         /// Indices in [`Workload::tasks`].

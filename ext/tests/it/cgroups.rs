@@ -46,7 +46,9 @@ fn groups_begin_before_those_in_them_and_end_after_them() {
         let calls = std::mem::take(&mut ops.calls);
         assert_eq!((calls[0], cgroups(&calls)), (Call::Init, vec![0, 1, 3, 5, 4, 2]));
         // A group comes and goes.
-        let last = ext.tg_online(&mut ops, TaskGroup::new("f", 2)).unwrap();
+        let last = ext.tg_reserve(TaskGroup::new("f", 2));
+        assert!(!ext.cgroup_lives(last) && ops.calls.is_empty(), "it has its number alone");
+        assert_eq!(ext.tg_online_as(&mut ops, last), Ok(last));
         ext.tg_offline(&mut ops, last);
         assert_eq!(ops.take(&GROUP_OPS), [Call::CgroupInit { cgroup: 6 }, Call::CgroupExit { cgroup: 6 }]);
         ext.scx_cgroup_exit(&mut ops);

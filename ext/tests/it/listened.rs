@@ -53,6 +53,14 @@ impl Ops for Noting {
         self.note(format!("remove_task {}", p.0));
     }
 
+    fn set_cgroup_idle(&mut self, cgroup: u32, idle: bool) {
+        self.note(format!("set_cgroup_idle {cgroup} {idle}"));
+    }
+
+    fn remove_cgroup(&mut self, _: &mut Ext, cgroup: u32) {
+        self.note(format!("remove_cgroup {cgroup}"));
+    }
+
     fn attached(&mut self, _: &mut Ext) {
         self.note("attached");
     }
@@ -125,6 +133,8 @@ fn everything_goes_on_to_the_scheduler() {
     ops.timer(&mut ext, 12);
     assert_eq!((ops.counters(), ops.variable("x")), (vec![("nr_x".to_owned(), 5)], Some(6)));
     assert_eq!(ops.take_records("ring"), vec![vec![8]]);
+    ops.set_cgroup_idle(2, true);
+    ops.remove_cgroup(&mut ext, 2);
     ops.remove_task(&mut ext, p);
     drop(ops);
     let expected = [
@@ -142,6 +152,8 @@ fn everything_goes_on_to_the_scheduler() {
         "counters",
         "variable x",
         "take_records ring",
+        "set_cgroup_idle 2 true",
+        "remove_cgroup 2",
         "remove_task 3",
         "variable last",
         "over Some(6)",

@@ -193,6 +193,54 @@ fn flatcg_shares_by_where_tasks_are() {
     assert!(shares.iter().zip(expected).all(|(is, want)| (is - want).abs() < 0.015), "{shares:?}");
 }
 
+/// A load with a group of two tasks, and one of weight 300 that is made after 1 s: its two tasks start then, run for
+/// 750 ms each, and exit.
+fn job() -> Workload {
+    let mut load = groups(&[(0, 100, 2), (0, 300, 2), (2, 100, 0)]);
+    let piece = vec![Op::Run(Work::uniform(MS, 0)), Op::Done, Op::Repeat { to: 0, times: Some(749) }, Op::Exit];
+    let program = load.programs.len() as u32;
+    load.programs.push(Program { name: "piece".to_owned(), ops: piece });
+    load.tasks[2..].iter_mut().for_each(|task| (task.program, task.start_ns) = (program, 1_001 * MS));
+    load
+}
+
+#[test]
+fn a_group_is_made_for_a_job_and_removed_after_it() {
+    let mut load = job();
+    // For 2 s the job has three quarters of the time, where the scheduler shares by weight, and for 3 s half without.
+    let until = |removed: [u64; 2]| {
+        changes(&[
+            (1_000, Changed::Make { group: 2 }),
+            (1_500, Changed::Make { group: 3 }),
+            (removed[0], Changed::Remove { group: 3 }),
+            (removed[1], Changed::Remove { group: 2 }),
+        ])
+    };
+    load.changes = until([3_200, 3_500]);
+    let shares = shares(&flatcg(), "test-1c", &load, 4_000);
+    assert!((shares[0] - 0.625).abs() < 0.01 && (shares[1] - 0.375).abs() < 0.01, "{shares:?}");
+    load.changes = until([4_200, 4_500]);
+    let told = |ms| after(checks(), "test-1c", &load, ms, &["nr_inits", "nr_exits"]);
+    for (ms, inits, exits) in [(900, 2, 0), (1_400, 3, 0), (4_100, 4, 0), (4_300, 4, 1), (4_600, 4, 2)] {
+        let told = told(ms);
+        assert_eq!((told["nr_inits"], told["nr_exits"]), (inits, exits), "{ms} ms");
+    }
+}
+
+#[test]
+fn a_group_that_cannot_be_removed_or_made_ends_the_run() {
+    let mut load = job();
+    load.changes = changes(&[(1_000, Changed::Make { group: 2 }), (2_000, Changed::Remove { group: 2 })]);
+    let error = simulate(&checks(), "test-1c", &load, 4_000 * MS).0.unwrap_err().to_string();
+    assert!(error.contains("control group group-1 is removed while task") && error.contains("(EBUSY)"), "{error}");
+    // It keeps no more than 16, the root included.
+    let mut load = groups(&[(0, 100, 1); 16]);
+    load.changes = changes(&[(10, Changed::Make { group: 16 })]);
+    load.tasks[15].start_ns = 11 * MS;
+    let error = simulate(&checks(), "test-1c", &load, 20 * MS).0.unwrap_err().to_string();
+    assert!(error.contains("ops.cgroup_init() keeps control group group-15 from being made (-12)"), "{error}");
+}
+
 /// Each operation about a change of a group or of a task's group is called once, and finds the structs as they are
 /// then. Tasks move that sleep, wait and run; one of them has exited, and one is not there yet.
 #[test]

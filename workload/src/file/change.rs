@@ -1,5 +1,5 @@
-//! `[[change]]`: what an administrator does during the run: CPUs go offline and online, control groups get other
-//! settings, tasks move between groups.
+//! `[[change]]`: what an administrator does during the run: CPUs go offline and online, control groups come, go and get
+//! other settings, tasks move between groups.
 
 use super::group::{cpu_max, number};
 use super::task::TaskDef;
@@ -9,7 +9,8 @@ use crate::{Change, Changed, Group, Task};
 use wakelab_input::{InputError, Table, did_you_mean, parse_cpulist};
 
 /// The keys that it may hold.
-pub(super) const KEYS: [&str; 9] = ["at", "offline", "online", "group", "weight", "idle", "max", "burst", "task"];
+pub(super) const KEYS: [&str; 11] =
+    ["at", "offline", "online", "group", "made", "removed", "weight", "idle", "max", "burst", "task"];
 
 /// A change as the file has it: tasks have no numbers before the load is known.
 #[derive(Clone, Debug)]
@@ -55,13 +56,13 @@ fn read(table: &Table<'_>, groups: &[Group], tasks: &[TaskDef]) -> Result<Change
     let Some(at_ns) = table.duration("at")? else {
         return Err(table.missing("at", "when it happens, such as \"500ms\""));
     };
-    let kinds = ["offline", "online", "weight", "idle", "max", "task"];
+    let kinds = ["offline", "online", "made", "removed", "weight", "idle", "max", "task"];
     let given: Vec<&str> = kinds.into_iter().filter(|key| table.get(key).is_some()).collect();
     let kind = match given[..] {
         [kind] => kind,
         [] => {
-            let expected =
-                "offline or online with CPUs; or a group with weight, idle or max, or with a task that moves there";
+            let expected = "offline or online with CPUs; or a group with made, removed, weight, idle or max, or with a \
+                            task that moves there";
             return Err(table.missing("offline", expected));
         }
         [first, second, ..] => {
@@ -80,7 +81,7 @@ fn read(table: &Table<'_>, groups: &[Group], tasks: &[TaskDef]) -> Result<Change
         _ if !takes_group => 0,
         None => return Err(table.missing("group", "the name of a [[group]]")),
         Some("/") if kind == "task" => 0,
-        Some("/") => return Err(table.wrong("group", "the root has no settings; expected a [[group]]")),
+        Some("/") => return Err(table.wrong("group", "the root stays, and has no settings; expected a [[group]]")),
         Some(_) => number(table, "group", groups)?,
     };
     let what = match kind {
@@ -90,6 +91,11 @@ fn read(table: &Table<'_>, groups: &[Group], tasks: &[TaskDef]) -> Result<Change
             let weight = table.need_number("weight", &(1..=10_000))? as u32;
             Def::Done(Changed::Weight { group, weight })
         }
+        "made" | "removed" if table.flag(kind)? == Some(false) => {
+            return Err(table.wrong(kind, "expected true, or no such change"));
+        }
+        "made" => Def::Done(Changed::Make { group }),
+        "removed" => Def::Done(Changed::Remove { group }),
         "idle" => Def::Done(Changed::Idle { group, idle: table.flag("idle")?.unwrap_or(false) }),
         "max" => {
             let unlimited = table.any_text("max")? == Some("max");

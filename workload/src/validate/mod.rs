@@ -6,7 +6,7 @@ mod program;
 mod resources;
 
 use crate::error::{About, WorkloadError};
-use crate::{Call, Changed, Op, Program, Realtime, Task, Workload};
+use crate::{Call, Change, Changed, Op, Program, Realtime, Task, Workload};
 pub(crate) use forks::reached;
 use forks::{Families, families};
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,6 +126,15 @@ impl Workload {
     /// Checks what is changed during the run: CPUs, groups and tasks are there, and CPUs go offline that are online.
     fn check_changes(&self, nr_cpus: u32) -> Result<(), WorkloadError> {
         let mut offline = BTreeSet::new();
+        let mut there = self.groups_at_start();
+        for (number, group) in (1..).zip(&self.groups) {
+            if there[number] && there.get(group.parent as usize) == Some(&false) {
+                let (name, parent) = (&group.name, &self.groups[group.parent as usize - 1].name);
+                let what =
+                    format!("{name} is in {parent}, which is made later; expected a change that makes it after that");
+                return Err(WorkloadError::new(About::Whole, what));
+            }
+        }
         for change in &self.changes {
             let at = Duration::from_nanos(change.at_ns);
             let wrong = |what| WorkloadError::new(About::Whole, format!("the change at {at:?}: {what}"));
@@ -153,6 +162,10 @@ impl Workload {
                     }
                     *group
                 }
+                Changed::Make { group } | Changed::Remove { group } => {
+                    self.check_group_change(change, &mut there).map_err(wrong)?;
+                    *group
+                }
                 Changed::Move { tasks, group } => {
                     if let Some(task) = tasks.iter().find(|&&task| task as usize >= self.tasks.len()) {
                         return Err(wrong(format!("task {task} moves, of {}", self.tasks.len())));
@@ -171,7 +184,65 @@ impl Workload {
             if group as usize > self.groups.len() {
                 return Err(wrong(format!("group {group}, of {}", self.groups.len())));
             }
+            let comes_or_goes = matches!(change.what, Changed::Make { .. } | Changed::Remove { .. });
+            if !comes_or_goes && !there[group as usize] {
+                let name = &self.groups[group as usize - 1].name;
+                return Err(wrong(format!("{name} is not there; expected a group that is")));
+            }
         }
+        Ok(())
+    }
+
+    /// By number, the root included: whether a group is there when the run begins. One that is made later is not.
+    pub fn groups_at_start(&self) -> Vec<bool> {
+        let mut there = vec![true; self.groups.len() + 1];
+        for change in &self.changes {
+            if let Changed::Make { group } = change.what
+                && let Some(there) = there.get_mut(group as usize)
+            {
+                *there = false;
+            }
+        }
+        there
+    }
+
+    /// Checks that a group is made once, and after the group that it is in, or is removed once, and after the groups in
+    /// it; and that tasks start in it while it is there. Whether they are gone when it is removed, the run shows.
+    fn check_group_change(&self, change: &Change, there: &mut [bool]) -> Result<(), String> {
+        let (group, made) = match change.what {
+            Changed::Make { group } => (group, true),
+            Changed::Remove { group } => (group, false),
+            _ => return Ok(()),
+        };
+        let Some(of) = (group as usize).checked_sub(1).and_then(|at| self.groups.get(at)) else {
+            return Err(format!("group {group}, of {}", self.groups.len()));
+        };
+        let name = &of.name;
+        if there[group as usize] == made {
+            return Err(match made {
+                true => format!("{name} is made twice; expected a [[group]] for each"),
+                false => format!("{name} is not there; expected a group that is"),
+            });
+        }
+        if made && there.get(of.parent as usize) == Some(&false) {
+            let parent = &self.groups[of.parent as usize - 1].name;
+            return Err(format!("{name} is made in {parent}, which is not there; expected that one before"));
+        }
+        let child = (1..).zip(&self.groups).find(|&(number, child)| child.parent == group && there[number]);
+        if let Some((_, child)) = child.filter(|_| !made) {
+            return Err(format!("{name} is removed with {} in it; expected that one before", child.name));
+        }
+        let started = |task: &&Task| {
+            task.group == group && if made { task.start_ns <= change.at_ns } else { task.start_ns >= change.at_ns }
+        };
+        if let Some(task) = self.tasks.iter().find(started) {
+            let task = &task.name;
+            return Err(match made {
+                true => format!("{name} is made, and task {task} starts in it; expected a later start"),
+                false => format!("{name} is removed, and task {task} starts in it; expected an earlier start"),
+            });
+        }
+        there[group as usize] = made;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! `[[change]]` of workload files: what is read, and what is refused with its line.
 
 use std::path::Path;
-use wakelab_workload::{Change, Changed, CpuMax, Workload, WorkloadError, from_toml};
+use wakelab_workload::{Change, Changed, CpuMax, Group, Workload, WorkloadError, from_toml};
 
 const FILE: &str = r#"[workload]
 benchmark = "b"
@@ -48,7 +48,8 @@ fn changes_are_read_in_the_order_of_their_times() {
                 [[change]]\nat = \"4s\"\ngroup = \"build\"\nidle = true\n\
                 [[change]]\nat = \"5s\"\ngroup = \"build\"\nmax = \"5ms\"\nburst = \"1ms\"\n\
                 [[change]]\nat = \"6s\"\ngroup = \"build\"\nmax = \"max\"\n\
-                [[change]]\nat = \"7s\"\ntask = \"u\"\ngroup = \"/\"\n";
+                [[change]]\nat = \"7s\"\ntask = \"u\"\ngroup = \"/\"\n\
+                [[change]]\nat = \"8s\"\ngroup = \"build\"\nremoved = true\n";
     let max = CpuMax { quota: 5_000_000, period: 100_000_000, burst: 1_000_000 };
     let expected = [
         Changed::Offline { cpus: vec![1, 2, 3] },
@@ -59,6 +60,7 @@ fn changes_are_read_in_the_order_of_their_times() {
         Changed::Max { group: 1, max: None },
         // Of two instances: t 0, t 1, u of the first, and the same of the second.
         Changed::Move { tasks: vec![2, 5], group: 0 },
+        Changed::Remove { group: 1 },
     ];
     let expected: Vec<Change> =
         (1..).zip(expected).map(|(s, what)| Change { at_ns: s * 1_000_000_000, what }).collect();
@@ -75,17 +77,34 @@ fn what_cannot_be_is_refused() {
         ("at = \"1s\"\nonline = \"1\"", "CPU 1 is online already; expected another CPU"),
         ("at = \"1s\"\noffline = \"1\"\ngroup = \"build\"", "a change with offline is of no group"),
         ("at = \"1s\"\nweight = 5", "expected the name of a [[group]]"),
-        ("at = \"1s\"\ngroup = \"/\"\nweight = 5", "the root has no settings"),
+        ("at = \"1s\"\ngroup = \"/\"\nweight = 5", "the root stays, and has no settings"),
         ("at = \"1s\"\ngroup = \"none\"\nweight = 5", "there is no group \"none\""),
         ("at = \"1s\"\ngroup = \"build\"\nweight = 0", "1 to 10000"),
         ("at = \"1s\"\ngroup = \"build\"\nweight = 5\nburst = \"1ms\"", "a burst needs a quota"),
         ("at = \"1s\"\ngroup = \"build\"\nmax = \"max\"\nburst = \"1ms\"", "a burst needs a quota"),
+        ("at = \"1s\"\ngroup = \"build\"\nmade = false", "`change.made`: expected true, or no such change"),
+        (
+            "at = \"1s\"\ngroup = \"build\"\nmade = true",
+            "build is made, and task u starts in it; expected a later start",
+        ),
+        (
+            "at = \"1s\"\ngroup = \"pinned\"\nremoved = true\n[[change]]\nat = \"2s\"\ngroup = \"pinned\"\nweight = 7",
+            "the change at 2s: pinned is not there; expected a group that is",
+        ),
+        (
+            "at = \"1s\"\ngroup = \"pinned\"\nweight = 7\n[[change]]\nat = \"2s\"\ngroup = \"pinned\"\nmade = true",
+            "the change at 1s: pinned is not there; expected a group that is",
+        ),
         ("at = \"1s\"\ngroup = \"build\"\ntask = \"v\"", "there is no task \"v\"; expected the name of a [[task]]"),
         ("at = \"1s\"\ngroup = \"pinned\"\ntask = \"u\"", "u moves to a group with other cpus, which is not modelled"),
     ] {
         let error = refused(change);
         assert!(error.contains(expected), "{change}: {error}");
     }
+    let mut nested = read("[[change]]\nat = \"1s\"\ngroup = \"pinned\"\nmade = true\n", 1).unwrap();
+    nested.groups.push(Group { name: "inner".to_owned(), parent: 2, weight: 100, ..Group::default() });
+    let error = nested.validate(4).unwrap_err().to_string();
+    assert!(error.contains("inner is in pinned, which is made later"), "{error}");
     let after = format!("{FILE}[[change]]\nat = \"1s\"\noffline = \"9\"\n");
     let workload = from_toml(&after, Path::new("w.toml"), 1).unwrap();
     let error = workload.validate(4).unwrap_err().to_string();
