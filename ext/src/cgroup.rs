@@ -179,7 +179,8 @@ impl Ext {
     /// Fails with what `ops.cgroup_init()` returned, below 0.
     pub fn tg_online<O: Ops + ?Sized>(&mut self, ops: &mut O, group: TaskGroup) -> Result<u32, i64> {
         let number = self.tg_reserve(group);
-        self.tg_online_as(ops, number)
+        self.tg_online_as(ops, number)?;
+        Ok(number)
     }
 
     /// Gives a group that is made later its number.
@@ -193,12 +194,9 @@ impl Ext {
     ///
     /// # Errors
     /// As there.
-    pub fn tg_online_as<O: Ops + ?Sized>(&mut self, ops: &mut O, number: u32) -> Result<u32, i64> {
+    pub fn tg_online_as<O: Ops + ?Sized>(&mut self, ops: &mut O, number: u32) -> Result<(), i64> {
         self.groups.flags[number as usize].online = true;
-        if self.group(number).autogroup {
-            return Ok(number);
-        }
-        if self.groups.enabled {
+        if self.groups.enabled && !self.group(number).autogroup {
             let failed = self.call_err(ops, Call::CgroupInit { cgroup: number });
             if failed != 0 {
                 self.groups.flags[number as usize].online = false;
@@ -206,7 +204,7 @@ impl Ext {
             }
             self.groups.flags[number as usize].inited = true;
         }
-        Ok(number)
+        Ok(())
     }
 
     /// A group goes (`scx_tg_offline()`): no task is in it any more, and no group.

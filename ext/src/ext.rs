@@ -732,13 +732,8 @@ impl Ext {
         priorities: Priorities,
         clock_task: u64,
     ) {
-        let flags = DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK | u64::from(self.rules.enq_class);
-        self.update_curr(ops, cpu, clock_task);
-        self.dequeue_task(ops, cpu, p, flags);
-        if self.rules.kick_wait.until_pick() {
-            // put_prev_task_scx()
-            self.advance_kick_sync(cpu);
-        }
+        let flags = self.class_change();
+        self.sched_change_begin(ops, cpu, p, flags, clock_task);
         if self.rules.disable_first {
             self.disable_task(ops, p);
         }
@@ -747,7 +742,9 @@ impl Ext {
         let rq = &mut self.rqs[cpu as usize];
         // Nobody calls switch_class(): the scheduler is not told that it has lost the CPU.
         (rq.curr, rq.above, rq.next_ext, rq.lately.since) = (Curr::Above, Some(p), false, now);
-        self.disable_task(ops, p);
+        if !self.rules.disable_first {
+            self.disable_task(ops, p);
+        }
         if self.rqs[cpu as usize].nr_immed != 0 {
             // sched_change_end(), wakeup_preempt_scx()
             self.schedule_reenq_local(cpu, 0);
@@ -765,9 +762,14 @@ impl Ext {
         let rq = &mut self.rqs[cpu as usize];
         (rq.curr, rq.above) = (Curr::Ext(p), None);
         self.scx_enable_task(ops, p, true);
-        let flags = DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK | u64::from(self.rules.enq_class);
+        let flags = self.class_change();
         self.restore_running(ops, cpu, p, true, flags, clock_task);
         self.rqs[cpu as usize].next_ext = true;
+    }
+
+    /// The flags of `sched_change_begin()` by `__sched_setscheduler()` of a task that changes its class.
+    fn class_change(&self) -> u64 {
+        DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK | u64::from(self.rules.enq_class)
     }
 
     /// `set_user_nice()`, or a change between SCHED_NORMAL, SCHED_BATCH and SCHED_IDLE, of a task of this CPU. `weight`
@@ -812,6 +814,27 @@ impl Ext {
         change: impl FnOnce(&mut Self, &mut O),
     ) {
         let flags = flags | DEQUEUE_NOCLOCK;
+        let (queued, running) = self.sched_change_begin(ops, cpu, p, flags, clock_task);
+        change(self, ops);
+        // ENQUEUE_RESTORE has the value of DEQUEUE_SAVE, and so on.
+        if !running {
+            if queued {
+                self.enqueue(ops, cpu, p, flags, None, false);
+            }
+            return;
+        }
+        self.restore_running(ops, cpu, p, queued, flags, clock_task);
+    }
+
+    /// `sched_change_begin()`. Returns whether the task was on the run queue, and whether it runs.
+    fn sched_change_begin<O: Ops + ?Sized>(
+        &mut self,
+        ops: &mut O,
+        cpu: Cpu,
+        p: TaskId,
+        flags: u64,
+        clock_task: u64,
+    ) -> (bool, bool) {
         let (queued, running) = (self.task(p).queued, self.rqs[cpu as usize].curr == Curr::Ext(p));
         if running {
             self.update_curr(ops, cpu, clock_task);
@@ -823,15 +846,7 @@ impl Ext {
             // put_prev_task_scx()
             self.advance_kick_sync(cpu);
         }
-        change(self, ops);
-        // ENQUEUE_RESTORE has the value of DEQUEUE_SAVE, and so on.
-        if !running {
-            if queued {
-                self.enqueue(ops, cpu, p, flags, None, false);
-            }
-            return;
-        }
-        self.restore_running(ops, cpu, p, queued, flags, clock_task);
+        (queued, running)
     }
 
     /// What runs starts again from the local queue. That is no wait, and does not count as a way to a queue.

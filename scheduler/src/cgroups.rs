@@ -69,7 +69,7 @@ impl Cgroups {
 
     /// `tg->idle`.
     pub fn set_idle(&self, memory: &mut Memory, group: u32, idle: bool) {
-        // A group that was made at this moment has its struct, and this with it, before the next operation.
+        // Before the first operation there is no struct: it gets this with all else.
         if let Some(of) = self.list.get(group as usize) {
             put(memory, of.task_group, self.task_group.get("idle"), idle.into());
         }

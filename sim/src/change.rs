@@ -99,13 +99,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `cpu_cgroup_css_offline()`: a group goes, which has to be empty.
     fn remove_group(&mut self, group: u32) {
-        let lives = |task: &crate::task::Task| !matches!(task.state, State::New | State::Dead);
-        let is_in = |(id, task): (u32, &crate::task::Task)| {
-            (self.sys.es[TaskId(id)].group == group && lives(task)).then_some(id)
-        };
-        if let Some(id) = (0..).zip(&self.sys.tasks).find_map(is_in) {
-            let (name, task) =
-                (&self.sys.model.workload.groups[group as usize - 1].name, self.sys.task_name(TaskId(id)));
+        let is_in = |id: &TaskId| self.sys.es[*id].group == group && self.sys.tasks[id.0 as usize].lives();
+        if let Some(id) = (0..self.sys.tasks.len() as u32).map(TaskId).find(is_in) {
+            let (name, task) = (&self.sys.model.workload.groups[group as usize - 1].name, self.sys.task_name(id));
             let what = format!("control group {name} is removed while task {task} is in it (EBUSY)");
             self.failed.get_or_insert(SimError::Workload(what + "; expected tasks that have exited, or moved"));
             return;
@@ -118,7 +114,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let background = self.sys.nr_background();
         for &task in tasks {
             let id = TaskId(background + task);
-            if matches!(self.sys.tasks[id.0 as usize].state, State::New | State::Dead) {
+            if !self.sys.tasks[id.0 as usize].lives() {
                 continue;
             }
             let cpu = self.sys.tasks[id.0 as usize].cpu;

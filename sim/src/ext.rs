@@ -1,9 +1,9 @@
 //! Tasks under a scheduler of sched_ext: where the core of `wakelab-ext` meets CPUs and their time.
 //!
-//! All tasks that are not realtime tasks are the scheduler's (`scx_switch_all()`). The fair class has none then, so
-//! that neither its averages nor its balancing are simulated. Realtime tasks run before the scheduler's, which hears of
-//! it by `ops.cpu_release()` and `ops.cpu_acquire()`; the class's server (`ext_server`), which keeps a share of each
-//! CPU for it, is the fair server's code with its own tasks.
+//! All tasks that are not realtime or deadline tasks are the scheduler's (`scx_switch_all()`). The fair class has none
+//! then, so that neither its averages nor its balancing are simulated. Those above run before the scheduler's, which
+//! hears of it by `ops.cpu_release()` and `ops.cpu_acquire()`; the class's server (`ext_server`), which keeps a share
+//! of each CPU for it, is the fair server's code with its own tasks.
 //!
 //! An operation runs at one moment, and its time passes afterwards: that of `ops.select_cpu()` before the wakee is on
 //! its way to the chosen CPU, that of `ops.enqueue()` while the run queue's lock is held, that of `ops.dispatch()` with
@@ -451,6 +451,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.ext.as_mut().map_or(0, |state| state.ext.take_spent())
     }
 
+    /// What operations have taken is done by this CPU before it goes on.
+    #[inline]
+    pub fn ext_owes(&mut self, cpu: Cpu) {
+        self.sys.cpus[cpu as usize].debt += self.ext_spent();
+    }
+
     /// What was counted so far ([`Outcome::scheduler`](crate::Outcome::scheduler)).
     pub fn ext_counters(&mut self) -> Vec<(String, u64)> {
         let Some(state) = &mut self.sys.ext else { return Vec::new() };
@@ -482,7 +488,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         for (number, group) in (1..).zip(&workload.groups) {
             let made = self.with_ext(|ext, ops| {
                 ext.tg_reserve(scx_task_group(group));
-                if there[number as usize] { ext.tg_online_as(ops, number) } else { Ok(number) }
+                if there[number as usize] { ext.tg_online_as(ops, number) } else { Ok(()) }
             });
             debug_assert!(made.is_ok(), "no scheduler is asked before it is enabled");
         }
@@ -493,8 +499,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             (0..self.sys.model.nr_cpus()).for_each(|cpu| self.sys.cpufreq_update_util(cpu, false));
         }
         // Nothing of the shell that forks the workload is simulated but its moments on its CPU.
-        let exists =
-            |id: &u32| *id == SHELL.0 || !matches!(self.sys.tasks[*id as usize].state, State::New | State::Dead);
+        let exists = |id: &u32| *id == SHELL.0 || self.sys.tasks[*id as usize].lives();
         let existing: Vec<u32> = (0..self.sys.tasks.len() as u32).filter(exists).collect();
         existing.iter().for_each(|&id| self.ext_prepare_task(TaskId(id), false));
         for id in existing {
@@ -755,8 +760,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             ext.preempt_count = HARDIRQ_OFFSET;
             ext.task_tick(ops, cpu, clock);
         });
-        let spent = self.ext_spent();
-        self.sys.cpus[cpu as usize].debt += spent;
+        self.ext_owes(cpu);
     }
 
     /// `yield_task_scx()`.
@@ -779,8 +783,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let priorities = self.sys.priorities(id);
         let clock = self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| ext.set_user_nice(ops, cpu, id, priorities, weight, clock));
-        let spent = self.ext_spent();
-        self.sys.cpus[cpu as usize].debt += spent;
+        self.ext_owes(cpu);
     }
 
     /// The running task gets a policy above the class.
@@ -794,8 +797,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let e = &mut self.sys.es[id];
         (e.on_rq, e.sum_exec_runtime) = (false, ran);
         self.sys.cpus[cpu as usize].nr_running -= 1;
-        let spent = self.ext_spent();
-        self.sys.cpus[cpu as usize].debt += spent;
+        self.ext_owes(cpu);
     }
 
     /// The running task, which was above the class and is on no run queue, becomes one of the class.
@@ -812,8 +814,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.es[id].on_rq = true;
         let clock = self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| ext.switching_to(ops, cpu, id, joins, clock));
-        let spent = self.ext_spent();
-        self.sys.cpus[cpu as usize].debt += spent;
+        self.ext_owes(cpu);
     }
 
     /// A task of a class above has another policy or priority.
@@ -849,8 +850,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn ext_set_affinity(&mut self, cpu: Cpu, id: TaskId, mask: u32) {
         let clock = self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| ext.setaffinity(ops, cpu, id, mask, clock));
-        let spent = self.ext_spent();
-        self.sys.cpus[cpu as usize].debt += spent;
+        self.ext_owes(cpu);
     }
 
     /// `migration_cpu_stop()`: the stopper, a task of a class above, preempts the running task and moves it to another
@@ -893,8 +893,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             ext.preempt_count = SOFTIRQ_OFFSET;
             ops.timer(ext, number);
         });
-        let spent = self.ext_spent();
-        self.sys.cpus[cpu as usize].debt += spent;
+        self.ext_owes(cpu);
     }
 
     /// `scx_watchdog_workfn()`.

@@ -8,7 +8,7 @@ pub use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::model::{self, Model};
 use crate::system::System;
-use crate::task::{IoWait, State};
+use crate::task::IoWait;
 use crate::{Setup, SimError};
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::Sink;
@@ -239,7 +239,7 @@ impl Snapshot<'_> {
             TaskSnapshot {
                 id,
                 cpu: task.cpu,
-                alive: !matches!(task.state, State::New | State::Dead),
+                alive: task.lives(),
                 on_rq: entity.on_rq,
                 sched_delayed: entity.sched_delayed,
                 idle_policy: entity.is_idle(),

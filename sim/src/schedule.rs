@@ -184,7 +184,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.push_dl_tasks(cpu);
                 self.push_rt_tasks(cpu);
             }
-            self.sys.cpus[cpu as usize].debt += self.ext_spent();
+            self.ext_owes(cpu);
             return self.proceed(cpu);
         }
         let cost = self.switch_cost(prev, next) + self.ext_spent();

@@ -147,6 +147,11 @@ pub struct Task {
 }
 
 impl Task {
+    /// Whether it was forked and has not exited.
+    pub fn lives(&self) -> bool {
+        !matches!(self.state, State::New | State::Dead)
+    }
+
     /// Adds work at the end of its stretch.
     #[inline]
     pub fn grow(&mut self, work: u64) {

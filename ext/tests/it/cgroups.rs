@@ -48,7 +48,7 @@ fn groups_begin_before_those_in_them_and_end_after_them() {
         // A group comes and goes.
         let last = ext.tg_reserve(TaskGroup::new("f", 2));
         assert!(!ext.cgroup_lives(last) && ops.calls.is_empty(), "it has its number alone");
-        assert_eq!(ext.tg_online_as(&mut ops, last), Ok(last));
+        assert_eq!(ext.tg_online_as(&mut ops, last), Ok(()));
         ext.tg_offline(&mut ops, last);
         assert_eq!(ops.take(&GROUP_OPS), [Call::CgroupInit { cgroup: 6 }, Call::CgroupExit { cgroup: 6 }]);
         ext.scx_cgroup_exit(&mut ops);

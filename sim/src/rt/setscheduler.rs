@@ -15,8 +15,8 @@ impl System<'_> {
     /// The deadline of a task of the workload that is one of SCHED_DEADLINE from its start.
     pub fn deadline_from_start(&self, id: TaskId) -> Option<Deadline> {
         self.rt.as_ref()?;
-        let first = self.tasks.iter().position(|task| task.workload)?;
-        match self.model.workload.tasks.get((id.0 as usize).checked_sub(first)?)?.realtime {
+        let number = id.0.checked_sub(self.nr_background())?;
+        match self.model.workload.tasks.get(number as usize)?.realtime {
             Some(Realtime::Deadline(deadline)) => Some(deadline),
             _ => None,
         }

@@ -6,7 +6,7 @@ mod program;
 mod resources;
 
 use crate::error::{About, WorkloadError};
-use crate::{Call, Change, Changed, Op, Program, Realtime, Task, Workload};
+use crate::{Call, Changed, Op, Program, Realtime, Task, Workload};
 pub(crate) use forks::reached;
 use forks::{Families, families};
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,9 +162,10 @@ impl Workload {
                     }
                     *group
                 }
-                Changed::Make { group } | Changed::Remove { group } => {
-                    self.check_group_change(change, &mut there).map_err(wrong)?;
-                    *group
+                &Changed::Make { group } | &Changed::Remove { group } => {
+                    let made = matches!(change.what, Changed::Make { .. });
+                    self.check_group_change(group, made, change.at_ns, &mut there).map_err(wrong)?;
+                    continue;
                 }
                 Changed::Move { tasks, group } => {
                     if let Some(task) = tasks.iter().find(|&&task| task as usize >= self.tasks.len()) {
@@ -184,8 +185,7 @@ impl Workload {
             if group as usize > self.groups.len() {
                 return Err(wrong(format!("group {group}, of {}", self.groups.len())));
             }
-            let comes_or_goes = matches!(change.what, Changed::Make { .. } | Changed::Remove { .. });
-            if !comes_or_goes && !there[group as usize] {
+            if !there[group as usize] {
                 let name = &self.groups[group as usize - 1].name;
                 return Err(wrong(format!("{name} is not there; expected a group that is")));
             }
@@ -206,14 +206,10 @@ impl Workload {
         there
     }
 
-    /// Checks that a group is made once, and after the group that it is in, or is removed once, and after the groups in
-    /// it; and that tasks start in it while it is there. Whether they are gone when it is removed, the run shows.
-    fn check_group_change(&self, change: &Change, there: &mut [bool]) -> Result<(), String> {
-        let (group, made) = match change.what {
-            Changed::Make { group } => (group, true),
-            Changed::Remove { group } => (group, false),
-            _ => return Ok(()),
-        };
+    /// Checks that a group is made when it is not there, and after the group that it is in, or is removed when it is,
+    /// and after the groups in it; and that tasks start in it while it is there. Whether they are gone when it is
+    /// removed, the run shows.
+    fn check_group_change(&self, group: u32, made: bool, at_ns: u64, there: &mut [bool]) -> Result<(), String> {
         let Some(of) = (group as usize).checked_sub(1).and_then(|at| self.groups.get(at)) else {
             return Err(format!("group {group}, of {}", self.groups.len()));
         };
@@ -232,9 +228,8 @@ impl Workload {
         if let Some((_, child)) = child.filter(|_| !made) {
             return Err(format!("{name} is removed with {} in it; expected that one before", child.name));
         }
-        let started = |task: &&Task| {
-            task.group == group && if made { task.start_ns <= change.at_ns } else { task.start_ns >= change.at_ns }
-        };
+        let started =
+            |task: &&Task| task.group == group && if made { task.start_ns <= at_ns } else { task.start_ns >= at_ns };
         if let Some(task) = self.tasks.iter().find(started) {
             let task = &task.name;
             return Err(match made {
