@@ -198,7 +198,12 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
         Call::Affinity { cpus: None } => "allow all CPUs".to_owned(),
         Call::Affinity { cpus: Some(set) } => format!("allow CPUs {}", cpulist_text(&workload.cpu_sets[set as usize])),
         Call::Exec => "execve(): look for a CPU again".to_owned(),
-        Call::RunFor { ns } => format!("compute until {} have passed", duration(ns)),
+        Call::RunFor { ns } | Call::SpinFor { ns, counts: true } => {
+            format!("compute until {} have passed", duration(ns))
+        }
+        Call::SpinFor { ns, counts: false } => {
+            format!("compute until {} have passed, which the transaction does not count", duration(ns))
+        }
     }
 }
 

@@ -51,7 +51,7 @@ pub struct Calls {
     pub timers: SmallVec<[Option<u64>; 1]>,
     /// The CPU whose lock the `RunCpuLocked` that it is in takes, and whether it has it.
     pub cpu_lock: Option<(Cpu, bool)>,
-    /// When the `RunFor` that it is in began, ns.
+    /// When the `RunFor` or `SpinFor` that it is in began, ns.
     pub run_for: Option<u64>,
     /// When a call last let the run queue choose, ns, and how often before at the same moment.
     pub rescheduled: (u64, u32),

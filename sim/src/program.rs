@@ -73,7 +73,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     continue;
                 }
                 // It reads the clock and computes, which takes no event of its own.
-                Op::Call(call @ Call::RunFor { .. }) => {
+                Op::Call(call @ (Call::RunFor { .. } | Call::SpinFor { .. })) => {
                     self.call(cpu, id, call);
                     continue;
                 }

@@ -9,7 +9,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg, reweight_entity};
 use wakelab_sched::runqueue::{Entities, FairRq, Policy, Prev, Resched, TaskId};
-use wakelab_workload::{CPU_LOCK_PIECE_NS, Call, RUN_FOR_PIECE_NS, TimerMode, Work};
+use wakelab_workload::{CPU_LOCK_PIECE_NS, Call, RUN_FOR_PIECE_NS, SPIN_PIECE_NS, TimerMode, Work};
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// Performs a system call of the running task. Returns whether the CPU has begun something else; if not, the
@@ -152,6 +152,24 @@ impl<S: Sink> Sim<'_, '_, S> {
                     task.pc += 1;
                 } else {
                     task.left += RUN_FOR_PIECE_NS;
+                }
+                false
+            }
+            Call::SpinFor { ns, counts } => {
+                let since = *task.calls.run_for.get_or_insert(self.sys.now);
+                let passed = self.sys.now - since;
+                if passed >= ns {
+                    task.calls.run_for = None;
+                    task.pc += 1;
+                    if !counts {
+                        // A transaction of no time has begun now.
+                        task.begun = self.sys.now.min(task.begun + ns);
+                    }
+                } else {
+                    // At the CPU's speed of the moment: a sibling that becomes idle or busy makes the piece end a
+                    // little sooner or later.
+                    let slowdown = self.sys.cpus[cpu as usize].slowdown;
+                    task.left += ((ns - passed) * 100 / slowdown).clamp(SPIN_PIECE_NS, RUN_FOR_PIECE_NS);
                 }
                 false
             }

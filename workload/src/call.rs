@@ -5,8 +5,9 @@
 //! [`Workload::channels`](crate::Workload::channels), and a step names them by the task's own numbers, as `Send` does.
 //! [`Workload::kinds`](crate::Workload::kinds) returns what each resource is.
 //!
-//! No call takes time by itself, except `RunFor` and `Spin`: its cost is a `Run` next to it. Each wake-up has the
-//! machine's cost, and the calling task makes it, in task context and without the sync hint, as `futex_wake()` does.
+//! No call takes time by itself, except `RunFor`, `SpinFor` and `Spin`: its cost is a `Run` next to it. Each wake-up
+//! has the machine's cost, and the calling task makes it, in task context and without the sync hint, as `futex_wake()`
+//! does.
 
 use crate::{Realtime, Work};
 use serde::Serialize;
@@ -170,10 +171,23 @@ pub enum Call {
         /// The time, ns.
         ns: u64,
     },
+    /// schbench's `usec_spin()`: computes until so much time has passed since the step began, whether the task ran in
+    /// it or waited for a CPU. It reads the clock all the time; here, each [`RUN_FOR_PIECE_NS`] of work at most, and
+    /// again when it should be over.
+    SpinFor {
+        /// The time, ns.
+        ns: u64,
+        /// Whether it counts as time of the task's transaction. If not, that is as much shorter.
+        counts: bool,
+    },
 }
 
 /// The work of `RunFor` between two reads of the clock, ns at capacity 1024: rt-app 1.0, `loadwait(32)`.
 pub const RUN_FOR_PIECE_NS: u64 = 32_000;
+
+/// The least work of `SpinFor` between two reads of the clock, ns at capacity 1024: schbench's gettimeofday() counts
+/// in microseconds.
+pub const SPIN_PIECE_NS: u64 = 1_000;
 
 /// The work of `RunCpuLocked` between two looks at a lock that is taken, ns at capacity 1024. schbench looks all the
 /// time; a look of its own each time would be an event.

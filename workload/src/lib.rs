@@ -24,7 +24,7 @@ pub use build::{
     Description, build, build_leniently, default_load, describe, describe_leniently, from_toml, load_is_rate, names,
     printed, shortest_run,
 };
-pub use call::{CPU_LOCK_PIECE_NS, Call, Kind, RUN_FOR_PIECE_NS, TimerMode};
+pub use call::{CPU_LOCK_PIECE_NS, Call, Kind, RUN_FOR_PIECE_NS, SPIN_PIECE_NS, TimerMode};
 pub use error::{About, WorkloadError};
 pub use load::{Load, LoadError};
 pub use metric::{

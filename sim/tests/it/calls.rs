@@ -63,6 +63,23 @@ fn running_for_a_time_ends_by_the_clock_and_not_by_work() {
 }
 
 #[test]
+fn spinning_for_a_time_ends_when_it_is_over() {
+    let spin = |counts| [Op::Begin, Op::Run(ns(3_000)), call(Call::SpinFor { ns: 10 * MS, counts }), Op::Done];
+    let program = [spin(true), spin(false)].concat();
+    let alone = on_one_cpu(vec![program.clone()], &[], 100 * MS);
+    let latencies =
+        |told: &Told, task| -> Vec<u64> { told.done.iter().filter(|done| done.0 == task).map(|done| done.2).collect() };
+    let [counted, beyond] = latencies(&alone, 0)[..] else { panic!("{alone:?}") };
+    // The clock is read each microsecond at the end, and the work of ticks and of the start comes on top.
+    assert!((10_003_000..10_020_000).contains(&counted), "{alone:?}");
+    assert!((3_000..20_000).contains(&beyond), "{alone:?}");
+    // Two that share a CPU wait for each other when their time is over.
+    let two = on_one_cpu(vec![program.clone(), program], &[], 100 * MS);
+    let latest = (0..2).map(|task| latencies(&two, task)[1]).max();
+    assert!(latest.is_some_and(|latest| (MS..5 * MS).contains(&latest)), "{two:?}");
+}
+
+#[test]
 fn who_may_no_longer_use_its_cpu_goes_on_at_another_at_once() {
     let to = |cpus| [call(Call::Affinity { cpus }), Op::Run(ns(MS)), Op::Done];
     let program = [to(Some(0)), to(Some(1)), to(None)].concat();

@@ -6,7 +6,7 @@ use crate::model::params::{self, option};
 use crate::model::requests;
 use crate::{Call, Channel, Op, Program, Task, Work};
 
-/// schbench as it was up to 2022.
+/// schbench as it was until April 2023.
 const CASES: [Case; 2] = [
     case("normal", LATENCY_90PCT, "message threads (-m N) with 28 workers each; the load is the message threads"),
     case("workers", LATENCY_99PCT, "the same; the load is the workers of each message thread (-t N)"),
@@ -36,10 +36,21 @@ const THREADS: ParamDef = option(
     [1, 512, 100_000],
     "schbench.c (-t): workers of each message thread; 16 there, 28 in postings",
 );
-const MESSAGE_THREADS: ParamDef = option("message_threads", "", 1, [1, 2, 10_000], MESSAGE_ORIGIN);
-const MESSAGE_ORIGIN: &str = "assumed: -m, which the Zen 3 posting does not tell (2 if left out): with 2 of 256 \
-     workers each its 256 CPUs would be overloaded, and its latency is below 1 ms";
-const TIMES: [ParamDef; 2] = [
+const MESSAGE_THREADS: ParamDef = option("message_threads", "", 2, [1, 2, 10_000], "schbench.c (-m): 2 if left out");
+/// The program changed what it does twice without a new name.
+const VERSION: ParamDef = option(
+    "version",
+    "",
+    2021,
+    [2016, 2021, 2021],
+    "schbench.c by its year: 2016 to October 2020, 2020 (from abe4f968db8b on), 2021 (2eef44790a4e, the newest from \
+     December 2021 to April 2023)",
+);
+/// The first version whose message threads spin.
+const MESSAGE_THREADS_SPIN: u64 = 2020;
+/// The first version whose latency is what a request takes beyond its work.
+const LATENCY_OF_REQUEST: u64 = 2021;
+const TIMES: [ParamDef; 3] = [
     option(
         "sleeptime",
         "us",
@@ -53,6 +64,14 @@ const TIMES: [ParamDef; 2] = [
         30_000,
         [0, 100_000, 10_000_000],
         "schbench.c (-c): how long a worker spins before it asks again",
+    ),
+    option(
+        "message_cputime",
+        "us",
+        30_000,
+        [0, 30_000, 10_000_000],
+        "schbench.c: how long a message thread spins before it sleeps, from October 2020 on; -C sets it to itself, so \
+         that it is always 30000",
     ),
 ];
 
@@ -91,13 +110,17 @@ impl Benchmark for Schbench {
     }
 
     fn doc(&self) -> &'static str {
-        "Message threads with workers. A worker spins for cputime, puts itself on the list of its message thread, \
-         wakes that, and waits. The message thread waits until somebody is on its list, sleeps for sleeptime and up \
-         to a quarter more, takes the time, and wakes all that are on the list, the last that came first.\n\n\
-         The latency is from that time, which is one for all that are woken, until the worker reads the clock: it \
-         holds the wake-ups of those before it, and a message thread that is preempted shows.\n\n\
-         This is schbench as it was up to 2022, where -s and -c are these times. Its workers are started by the \
-         message thread, which is started by a main task."
+        "Message threads with workers. A worker puts itself on the list of its message thread, wakes that, waits, and \
+         spins for cputime. The message thread waits until somebody is on its list, spins for message_cputime, sleeps \
+         for sleeptime and up to a quarter more, takes the time, and wakes all that are on the list, the last that \
+         came first. With a sleeptime of 0 it does not wait, and spins all the time.\n\n\
+         The latency is from that time, which is one for all that are woken, until the worker has spun, less cputime: \
+         it holds the wake-ups of those before it, and what the worker waits for a CPU after its time is over. A \
+         message thread that is preempted shows.\n\n\
+         This is schbench as it was from December 2021 to April 2023. Before (version = 2020), workers spun first, and \
+         the latency ended when the worker read the clock after its wake-up. Until October 2020 (version = 2016) \
+         message threads did not spin, and always waited. Workers are started by the message thread, which is started \
+         by a main task."
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {
@@ -105,7 +128,7 @@ impl Benchmark for Schbench {
             return requests::parameters(case);
         }
         let count = if by_workers(case) { MESSAGE_THREADS } else { THREADS };
-        [count].into_iter().chain(TIMES).chain(COSTS).chain([params::JITTER, params::CLONE]).collect()
+        [count, VERSION].into_iter().chain(TIMES).chain(COSTS).chain([params::JITTER, params::CLONE]).collect()
     }
 
     fn load_label(&self, case: &Case, n: u32) -> String {
@@ -130,7 +153,7 @@ impl Benchmark for Schbench {
             let seconds = if case.metric.starts_with("rate_") { 10 } else { 2 };
             return ShortestRun { settle_ns: 0, time_ns: seconds * 1_000_000_000 };
         }
-        // A round takes 65 ms, and a percentile needs many of each worker.
+        // A round takes 94 ms, and a percentile needs many of each worker.
         ShortestRun { settle_ns: 0, time_ns: 10_000_000_000 }
     }
 
@@ -144,23 +167,34 @@ impl Benchmark for Schbench {
         let us = |name| values.get(name) * 1000;
         // Uniform from sleeptime to a quarter more; 11% is the nearest.
         let sleep = Work::uniform(us("sleeptime") * 9 / 8, 11);
-        let message = vec![
-            Op::Fork { program: 1 },
-            Op::Run(work("start")),
-            Op::Repeat { to: 0, times: Some(workers) },
-            Op::Call(Call::Await { list: LIST }),
-            Op::Sleep(sleep),
-            Op::Call(Call::Serve { list: LIST, each: work("post") }),
-            Op::Repeat { to: 3, times: None },
-        ];
-        let worker = vec![
-            Op::Call(Call::RunFor { ns: us("cputime") }),
-            Op::Run(work("post")),
-            Op::Call(Call::Ask { list: LIST }),
-            Op::Run(work("wait")),
-            Op::Done,
-            Op::Repeat { to: 0, times: None },
-        ];
+        let version = values.get("version");
+        let message = {
+            let mut ops =
+                vec![Op::Fork { program: 1 }, Op::Run(work("start")), Op::Repeat { to: 0, times: Some(workers) }];
+            let spins = version >= MESSAGE_THREADS_SPIN;
+            if !spins || us("sleeptime") > 0 {
+                ops.push(Op::Call(Call::Await { list: LIST }));
+            }
+            if spins {
+                // The look at the list of one that neither waits nor sleeps takes time, too.
+                ops.push(Op::Run(work("wait")));
+                ops.push(Op::Call(Call::SpinFor { ns: us("message_cputime"), counts: true }));
+            }
+            ops.push(Op::Sleep(sleep));
+            ops.push(Op::Call(Call::Serve { list: LIST, each: work("post") }));
+            ops.push(Op::Repeat { to: 3, times: None });
+            ops
+        };
+        let worker = {
+            let request = version >= LATENCY_OF_REQUEST;
+            let spin = Op::Call(Call::SpinFor { ns: us("cputime"), counts: !request });
+            let ask = [Op::Run(work("post")), Op::Call(Call::Ask { list: LIST }), Op::Run(work("wait"))];
+            let mut ops = if request { Vec::new() } else { vec![spin] };
+            ops.extend(ask);
+            ops.extend(request.then_some(spin));
+            ops.extend([Op::Done, Op::Repeat { to: 0, times: None }]);
+            ops
+        };
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let task = |i: u32| Task {
             name: format!("message thread {i}"),

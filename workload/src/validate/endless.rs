@@ -151,7 +151,7 @@ fn works(op: &Op) -> bool {
         Op::Call(Call::Io(work) | Call::RunCpuLocked(work)) => work.ns > 0,
         Op::Call(Call::Spin { hold, .. }) => hold.ns > 0,
         // A missed timer takes no time, but then time has passed already.
-        _ => matches!(op.call(), Some(Call::Timer { .. } | Call::RunFor { .. })),
+        _ => matches!(op.call(), Some(Call::Timer { .. } | Call::RunFor { .. } | Call::SpinFor { .. })),
     }
 }
 

@@ -23,8 +23,8 @@ fn the_load_is_the_message_threads_or_the_workers_as_tables_have_it() {
     assert_eq!([label("normal", 1), label("normal", 8), label("workers", 512)], ["1 mthread", "8 mthreads", "512"]);
     assert_eq!(threads(&at("normal", 4, &[])), (4, Some(28)));
     assert_eq!(threads(&at("normal", 4, &[("threads", 44)])), (4, Some(44)));
-    assert_eq!(threads(&at("workers", 64, &[])), (1, Some(64)));
-    assert_eq!(threads(&at("workers", 64, &[("message_threads", 2)])), (2, Some(64)));
+    assert_eq!(threads(&at("workers", 64, &[])), (2, Some(64)));
+    assert_eq!(threads(&at("workers", 64, &[("message_threads", 1)])), (1, Some(64)));
 }
 
 #[test]
@@ -35,26 +35,45 @@ fn each_message_thread_has_a_list_of_its_own() {
     assert_eq!(workload.channels.len(), 3);
 }
 
+const fn spin(us: u64, counts: bool) -> Op {
+    Op::Call(Call::SpinFor { ns: us * 1000, counts })
+}
+
+/// What a message thread and a worker do again and again.
+fn rounds(options: &[(&str, u64)]) -> [Vec<Op>; 2] {
+    let options = [&[("cputime", 5), ("message_cputime", 6), ("jitter", 0)], options].concat();
+    let workload = at("normal", 1, &options);
+    let [message, worker] = [0, 1].map(|program| workload.programs[program].ops.clone());
+    // Without the forks.
+    [message[3..].to_vec(), worker]
+}
+
+/// `run_msg_thread()`, `worker_thread()` and `add_lat()` of 2eef44790a4e.
 #[test]
-fn a_worker_spins_asks_and_is_done_when_it_has_read_the_clock() {
-    let workload = at("normal", 1, &[("cputime", 5), ("sleeptime", 8), ("jitter", 0)]);
-    let run = |ns| Work::uniform(ns, 0);
-    let expected = [
-        Op::Call(Call::RunFor { ns: 5_000 }),
-        Op::Run(run(350)),
-        Op::Call(Call::Ask { list: 0 }),
-        Op::Run(run(300)),
-        Op::Done,
-        Op::Repeat { to: 0, times: None },
-    ];
-    assert_eq!(workload.programs[1].ops, expected);
+fn a_worker_asks_and_spins_and_is_done_by_what_that_took_longer() {
+    let run = |ns| Op::Run(Work::uniform(ns, 0));
+    let serve = Op::Call(Call::Serve { list: 0, each: Work::uniform(350, 0) });
+    let [message, worker] = rounds(&[("sleeptime", 8)]);
+    let asks = [run(350), Op::Call(Call::Ask { list: 0 }), run(300)];
+    assert_eq!(worker, [&asks[..], &[spin(5, false), Op::Done, Op::Repeat { to: 0, times: None }]].concat());
     // 8 us and up to a quarter more.
-    let expected = [
-        Op::Call(Call::Await { list: 0 }),
-        Op::Sleep(Work::uniform(9_000, 11)),
-        Op::Call(Call::Serve { list: 0, each: run(350) }),
-    ];
-    assert_eq!(workload.programs[0].ops[3..6], expected);
+    let sleep = Op::Sleep(Work::uniform(9_000, 11));
+    let again = Op::Repeat { to: 3, times: None };
+    assert_eq!(message, [Op::Call(Call::Await { list: 0 }), run(300), spin(6, true), sleep, serve, again]);
+    // It neither waits nor sleeps.
+    let [message, _] = rounds(&[("sleeptime", 0)]);
+    assert_eq!(message, [run(300), spin(6, true), Op::Sleep(Work::uniform(0, 11)), serve, again]);
+}
+
+/// The same of 0eda8062ee9b and of dd2adced5e7a.
+#[test]
+fn before_2021_a_worker_spins_first_and_before_2020_only_workers_spin() {
+    let [message_2020, worker] = rounds(&[("version", 2020)]);
+    let [message_2016, same] = rounds(&[("version", 2016), ("sleeptime", 0)]);
+    assert_eq!(worker, same);
+    assert_eq!((worker[0], worker[4]), (spin(5, true), Op::Done));
+    assert!(message_2020.contains(&spin(6, true)));
+    assert_eq!((message_2016.len(), message_2016[0]), (4, Op::Call(Call::Await { list: 0 })));
 }
 
 #[test]

@@ -4,8 +4,11 @@ use super::{Published, PublishedTable, Row, Sides, permille};
 use crate::compare::PublishedError;
 use crate::reproduce::Quantity;
 
-/// Message threads of schbench, and the workers of each, which are its 44 tasks. 2 is schbench's own default of -m.
-const SCHBENCH_TASKS: [u64; 2] = [2, 22];
+/// Workers of each of schbench's two message threads (its default), which are its 44 tasks.
+const SCHBENCH_WORKERS: &str = "22";
+
+/// schbench as it was in 2019.
+const SCHBENCH_VERSION: u64 = 2016;
 
 pub(super) struct SearchLimitResults;
 
@@ -47,9 +50,7 @@ impl PublishedTable for SearchLimitResults {
             // 44 tasks. The load column is the percentile, and one run has all of them.
             "schbench" => permille(load).and_then(|permille| {
                 quantity = Quantity::Latency(permille);
-                let [threads, workers] = SCHBENCH_TASKS;
-                let params = [("message_threads".to_owned(), threads)];
-                sides.recipe(benchmark, "workers", &workers.to_string(), &params)
+                sides.recipe(benchmark, "workers", SCHBENCH_WORKERS, &[("version".to_owned(), SCHBENCH_VERSION)])
             }),
             other => Err(format!("{other} is not modelled")),
         };
