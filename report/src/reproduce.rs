@@ -120,8 +120,13 @@ const HEADER: [&str; 7] =
 /// How much was simulated.
 pub(crate) fn effort(board: &Scoreboard) -> String {
     let effort = board.effort;
+    let confirm = if effort.confirm > effort.repeats {
+        format!(", {} where that shows an effect", effort.confirm)
+    } else {
+        String::new()
+    };
     format!(
-        "{} repeat{} of each case and side, {} ms measured after {} ms, longer where the benchmark says so{}",
+        "{} repeat{} of each case and side{confirm}, {} ms measured after {} ms, longer where the benchmark says so{}",
         effort.repeats,
         if effort.repeats == 1 { "" } else { "s" },
         effort.time_ns / 1_000_000,
@@ -284,6 +289,7 @@ pub fn json(board: &Scoreboard) -> Value {
         "wakelab": VERSION,
         "kind": "simulated",
         "repeats": board.effort.repeats,
+        "confirm": board.effort.confirm,
         "settle_ns": board.effort.settle_ns,
         "time_ns": board.effort.time_ns,
         "complete": board.complete,

@@ -117,7 +117,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let out = args.out.open()?;
     let html = args.html.open()?;
     let base = if args.quick { Effort::QUICK } else { Effort::FULL };
-    let effort = Effort { repeats: args.repeat.repeat.unwrap_or(base.repeats), ..base };
+    let effort = match args.repeat.repeat {
+        Some(repeats) => Effort { repeats, confirm: repeats, ..base },
+        None => base,
+    };
     if args.dry_run {
         let plan = CachedSimulator::open(&args.cache)?.with(|runner| plan(runner, &tables, effort));
         deliver(out.as_ref(), &report::plan(&plan, args.jobs.at_a_time()), false)?;

@@ -3,7 +3,7 @@
 
 use super::plan::cpu_s;
 use super::quantity::{latency, power, search_rates};
-use super::{Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
+use super::{Class, Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
 use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each, setups};
 use crate::experiment::{Given, Spec, SpecError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Effort {
     /// The number of runs of each case on each side.
     pub repeats: u32,
+    /// The number of runs on each side of a case that shows an effect in `repeats` runs. A single run is at the mercy
+    /// of its seed where a machine has two states, or where a percentile is measured; postings have means or medians
+    /// of several. Not less than `repeats`.
+    pub confirm: u32,
     /// The simulated time before measuring begins, ns.
     pub settle_ns: u64,
     /// The measured time, ns.
@@ -26,9 +30,11 @@ pub struct Effort {
 
 impl Effort {
     /// All rows.
-    pub const FULL: Effort = Effort { repeats: 1, settle_ns: 500_000_000, time_ns: 100_000_000, headlines: false };
+    pub const FULL: Effort =
+        Effort { repeats: 1, confirm: 3, settle_ns: 500_000_000, time_ns: 100_000_000, headlines: false };
     /// Few rows, once and shortly.
-    pub const QUICK: Effort = Effort { repeats: 1, settle_ns: 250_000_000, time_ns: 50_000_000, headlines: true };
+    pub const QUICK: Effort =
+        Effort { repeats: 1, confirm: 1, settle_ns: 250_000_000, time_ns: 50_000_000, headlines: true };
 }
 
 impl Effort {
@@ -108,7 +114,7 @@ pub struct Scoreboard {
 }
 
 /// Simulates what the tables need with `runner`, `jobs` runs at a time (0: as many as there are cores), and scores
-/// them.
+/// them. Cases that show an effect are simulated [`confirm`](Effort::confirm) times.
 ///
 /// A case that cannot be built, or of which a run fails, excludes its own rows and no others. Once `stop` is set, the
 /// runs end early, and the rows that were not reached are excluded.
@@ -121,55 +127,97 @@ pub fn reproduce(
     stop: &AtomicBool,
 ) -> Scoreboard {
     let chosen: Vec<Vec<Choice>> = tables.iter().map(|table| choose(table, effort)).collect();
-    let needed = needed(tables, &chosen);
-    let mut found = Found::new();
-    let (mut assumed, mut failed): (Vec<Assumed>, Vec<RunFailed>) = (Vec::new(), Vec::new());
-    let mut complete = true;
-    let all = needed.iter().map(|(recipe, _)| runs_of(recipe, effort)).sum();
-    let mut done = 0;
-    for batch in needed.chunks(AT_A_TIME) {
-        if stop.load(Ordering::Relaxed) {
-            complete = false;
-            break;
-        }
-        // Each load is an experiment of its own, so that a load that cannot be built does not affect the others.
-        let (mut made, mut experiments): (Vec<(&Recipe, u64)>, Vec<Experiment>) = (Vec::new(), Vec::new());
-        for &(recipe, load) in batch {
-            match experiment(recipe, load, effort) {
-                Ok(experiment) => {
-                    made.push((recipe, load));
-                    experiments.push(experiment);
-                }
-                // The place in the error is a flag that the user did not give.
-                Err(error) => drop(found.insert((recipe, load), Err(first_line(&error.what)))),
-            }
-        }
-        let comparisons = compare_each(runner, &experiments, jobs, &PartialProgress { progress, done, all }, stop);
-        for (key, comparison) in made.into_iter().zip(comparisons) {
-            match comparison {
-                Err(error) => {
-                    found.insert(key, Err(format!("a run failed: {}", first_line(&error.to_string()))));
-                    failed.push(error);
-                }
-                Ok(comparison) => {
-                    let row = comparison.rows.into_iter().next();
-                    complete &= row.is_some();
-                    found.extend(row.map(|row| (key, Ok(row))));
-                    let new = comparison.assumed.into_iter().filter(|one| !assumed.contains(one)).collect::<Vec<_>>();
-                    assumed.extend(new);
-                }
-            }
-        }
-        done += batch.iter().map(|(recipe, _)| runs_of(recipe, effort)).sum::<usize>();
+    let mut cases =
+        Cases { runner, jobs, progress, stop, done: 0, found: Found::new(), assumed: Vec::new(), failed: Vec::new() };
+    let mut complete = cases.simulate(&needed(tables, &chosen), effort);
+    let score = |found: &Found<'_>| -> Vec<ScoredTable> {
+        let scored = tables.iter().zip(&chosen).map(|(table, chosen)| {
+            let rows: Vec<Scored> =
+                table.rows.iter().zip(chosen).map(|(row, &chosen)| scored(row, chosen, found)).collect();
+            ScoredTable { name: table.name.clone(), summary: score::summary(&rows), rows, notes: table.notes.clone() }
+        });
+        scored.collect()
+    };
+    let mut scored = score(&cases.found);
+    if complete && effort.confirm > effort.repeats {
+        complete = cases.simulate(&with_effect(tables, &scored), Effort { repeats: effort.confirm, ..effort });
+        scored = score(&cases.found);
     }
-    let scored = tables.iter().zip(&chosen).map(|(table, chosen)| {
-        let rows: Vec<Scored> =
-            table.rows.iter().zip(chosen).map(|(row, &chosen)| scored(row, chosen, &found)).collect();
-        ScoredTable { name: table.name.clone(), summary: score::summary(&rows), rows, notes: table.notes.clone() }
+    let of_all = score::summary_of_all(&scored);
+    let Cases { assumed, failed, .. } = cases;
+    Scoreboard { tables: scored, of_all, assumed, effort, failed, complete }
+}
+
+/// The cases of the rows that have an effect in the simulation, each once.
+fn with_effect<'a>(tables: &'a [Table], scored: &[ScoredTable]) -> Vec<(&'a Recipe, u64)> {
+    let rows = tables.iter().zip(scored).flat_map(|(table, scored)| table.rows.iter().zip(&scored.rows));
+    let effects = rows.filter(|(_, scored)| {
+        scored.published_compare_pct.is_some()
+            && scored.simulated_compare_pct.is_some_and(|pct| Class::of(pct, scored.noise_pct) != Class::Same)
     });
-    let tables: Vec<ScoredTable> = scored.collect();
-    let of_all = score::summary_of_all(&tables);
-    Scoreboard { tables, of_all, assumed, effort, failed, complete }
+    let cases = effects.filter_map(|(row, _)| row.recipe.as_ref().ok());
+    cases.map(|(recipe, load)| (recipe, *load)).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// What is simulated, and what came of it so far.
+struct Cases<'a, 'b> {
+    runner: &'b dyn Runner,
+    jobs: usize,
+    progress: &'b dyn RunProgress,
+    stop: &'b AtomicBool,
+    /// The runs that are done.
+    done: usize,
+    found: Found<'a>,
+    assumed: Vec<Assumed>,
+    failed: Vec<RunFailed>,
+}
+
+impl<'a> Cases<'a, '_> {
+    /// Simulates cases, in place of what was found of them before, and returns whether it was not stopped.
+    fn simulate(&mut self, cases: &[(&'a Recipe, u64)], effort: Effort) -> bool {
+        let mut complete = true;
+        let all = self.done + cases.iter().map(|(recipe, _)| runs_of(recipe, effort)).sum::<usize>();
+        for batch in cases.chunks(AT_A_TIME) {
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            // Each load is an experiment of its own, so that a load that cannot be built does not affect the others.
+            let (mut made, mut experiments): (Vec<(&Recipe, u64)>, Vec<Experiment>) = (Vec::new(), Vec::new());
+            for &(recipe, load) in batch {
+                match experiment(recipe, load, effort) {
+                    Ok(experiment) => {
+                        made.push((recipe, load));
+                        experiments.push(experiment);
+                    }
+                    // The place in the error is a flag that the user did not give.
+                    Err(error) => drop(self.found.insert((recipe, load), Err(first_line(&error.what)))),
+                }
+            }
+            let progress = PartialProgress { progress: self.progress, done: self.done, all };
+            let comparisons = compare_each(self.runner, &experiments, self.jobs, &progress, self.stop);
+            for (key, comparison) in made.into_iter().zip(comparisons) {
+                match comparison {
+                    Err(error) => {
+                        let why = format!("a run failed: {}", first_line(&error.to_string()));
+                        self.found.insert(key, Err(why));
+                        self.failed.push(error);
+                    }
+                    Ok(comparison) => {
+                        let row = comparison.rows.into_iter().next();
+                        complete &= row.is_some();
+                        self.found.extend(row.map(|row| (key, Ok(row))));
+                        for one in comparison.assumed {
+                            if !self.assumed.contains(&one) {
+                                self.assumed.push(one);
+                            }
+                        }
+                    }
+                }
+            }
+            self.done += batch.iter().map(|(recipe, _)| runs_of(recipe, effort)).sum::<usize>();
+        }
+        complete
+    }
 }
 
 /// How many experiments are built at a time, because each holds its workloads.
@@ -201,9 +249,8 @@ pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// About how much CPU time the runs of a headline may take, s. By this estimate those of all tables together take a
-/// minute and a half on two cores; they take two to three times as long, because what searches all LLCs of a node
-/// (SIS_NODE) costs up to twenty times the mean.
+/// About how much CPU time the runs of a headline may take, s. Those of all tables together then took a minute and a
+/// half on two cores.
 const HEADLINE_CPU_S: f64 = 5.0;
 
 /// Whether a row is simulated.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
@@ -24,6 +24,9 @@ fn folder(toml: &str, rows: &str) -> tempfile::TempDir {
     fs::write(table.join("rows.csv"), rows).unwrap();
     folder
 }
+
+/// Every case once, whatever it shows.
+const ONCE: Effort = Effort { confirm: 1, ..Effort::FULL };
 
 /// Does as much as there are tasks but for those that fork netperf's pairs, half of it on the other side, and keeps
 /// which runs were made.
@@ -50,7 +53,7 @@ impl Runner for Stand {
 fn scored(toml: &str, rows: &str) -> (ScoredTable, Vec<Made>) {
     let (folder, stand) = (folder(toml, rows), Stand::default());
     let tables = tables(folder.path(), &[]).unwrap();
-    let board = reproduce(&stand, &tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
+    let board = reproduce(&stand, &tables, ONCE, 1, &(), &AtomicBool::new(false));
     assert!(board.complete);
     (board.tables.into_iter().next().unwrap(), stand.0.into_inner().unwrap())
 }
@@ -75,6 +78,39 @@ fn a_table_of_ones_own_is_scored_by_its_differences_and_its_curve() {
     assert_eq!((summary.effects_class_right, summary.large_effects_right, summary.false_effects), (1, 1, 1));
     assert!(summary.curve_rms_log_error.unwrap() < 1e-9, "twice as much with twice as many: {summary:?}");
     assert_eq!(table.rows[2].excluded.as_deref(), Some("table.toml names no workload for it"));
+}
+
+/// Has 15% less on the other side, in the first run alone or in all.
+struct ByChance {
+    always: bool,
+    runs: AtomicU32,
+}
+
+impl Runner for ByChance {
+    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, _: &AtomicBool) -> Result<Outcome, Why> {
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let less = id.with && (self.always || id.repeat == 0);
+        for n in 0..if less { 85 } else { 100 } {
+            measure.event(setup.until - 1, &Event::Done { task: 0, latency: 1000 + n });
+        }
+        Ok(Outcome { ended: setup.until, ..Outcome::default() })
+    }
+}
+
+#[test]
+fn an_effect_of_one_run_has_to_be_there_in_the_mean_of_three() {
+    let false_effects = |always, effort| {
+        let folder = folder(TOML, &format!("{HEADER}netperf,TCP_RR,2,100,,100,,0,trans/s\n"));
+        let tables = tables(folder.path(), &[]).unwrap();
+        let runner = ByChance { always, runs: AtomicU32::new(0) };
+        let board = reproduce(&runner, &tables, effort, 1, &(), &AtomicBool::new(false));
+        assert!(board.complete);
+        (board.tables[0].summary.false_effects, runner.runs.into_inner())
+    };
+    assert_eq!(false_effects(false, ONCE), (1, 2));
+    // One run of each side, and three of each.
+    assert_eq!(false_effects(false, Effort::FULL), (0, 2 + 6));
+    assert_eq!(false_effects(true, Effort::FULL), (1, 2 + 6));
 }
 
 #[test]
@@ -121,7 +157,7 @@ fn a_machine_file_beside_the_table_is_the_machine() {
     fs::copy(machine, folder.path().join("mine/my-box.toml")).unwrap();
     let stand = Stand::default();
     let tables = tables(folder.path(), &["mine".to_owned()]).unwrap();
-    let board = reproduce(&stand, &tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
+    let board = reproduce(&stand, &tables, ONCE, 1, &(), &AtomicBool::new(false));
     assert_eq!(board.tables[0].rows[0].excluded, None);
     assert_eq!(stand.0.into_inner().unwrap()[0].0.machine, "test-2s");
 }
