@@ -146,34 +146,42 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.exec(cpu, id)
             }
             Call::RunFor { ns } => {
-                let since = *task.calls.run_for.get_or_insert(self.sys.now);
-                if self.sys.now > since && self.sys.now - since >= ns {
-                    task.calls.run_for = None;
-                    task.pc += 1;
-                } else {
-                    task.left += RUN_FOR_PIECE_NS;
+                // It computes a piece before it reads the clock.
+                if self.left_of(id, ns.max(1)).is_some() {
+                    self.sys.tasks[id.0 as usize].left += RUN_FOR_PIECE_NS;
                 }
                 false
             }
             Call::SpinFor { ns, counts } => {
-                let since = *task.calls.run_for.get_or_insert(self.sys.now);
-                let passed = self.sys.now - since;
-                if passed >= ns {
-                    task.calls.run_for = None;
-                    task.pc += 1;
-                    if !counts {
-                        // A transaction of no time has begun now.
-                        task.begun = self.sys.now.min(task.begun + ns);
-                    }
-                } else {
+                let left = self.left_of(id, ns);
+                let task = &mut self.sys.tasks[id.0 as usize];
+                match left {
                     // At the CPU's speed of the moment: a sibling that becomes idle or busy makes the piece end a
                     // little sooner or later.
-                    let slowdown = self.sys.cpus[cpu as usize].slowdown;
-                    task.left += ((ns - passed) * 100 / slowdown).clamp(SPIN_PIECE_NS, RUN_FOR_PIECE_NS);
+                    Some(left) => {
+                        let slowdown = self.sys.cpus[cpu as usize].slowdown;
+                        task.left += (left * 100 / slowdown).clamp(SPIN_PIECE_NS, RUN_FOR_PIECE_NS);
+                    }
+                    // A transaction of no time has begun now.
+                    None if !counts => task.begun = self.sys.now.min(task.begun + ns),
+                    None => {}
                 }
                 false
             }
         }
+    }
+
+    /// How long it is until `ns` have passed since the task's step began, ns; `None`, and the step is done, if they
+    /// have.
+    fn left_of(&mut self, id: TaskId, ns: u64) -> Option<u64> {
+        let task = &mut self.sys.tasks[id.0 as usize];
+        let since = *task.calls.run_for.get_or_insert(self.sys.now);
+        let left = ns.checked_sub(self.sys.now - since).filter(|left| *left > 0);
+        if left.is_none() {
+            task.calls.run_for = None;
+            task.pc += 1;
+        }
+        left
     }
 
     /// Waits in line for a spin lock and holds it. Each holder is assumed to keep its present speed until it releases

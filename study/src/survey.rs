@@ -27,7 +27,8 @@ enum Instances {
 const LOADS: [(&str, Instances); 4] = [
     ("netperf:TCP_RR", Instances::Percent(&[25, 50, 100, 200])),
     ("tbench:loopback", Instances::Percent(&[25, 50, 100, 200])),
-    ("schbench:workers", Instances::Percent(&[25, 50, 100, 200])),
+    // Workers of each of two message threads.
+    ("schbench:workers", Instances::Percent(&[13, 25, 50, 100])),
     ("hackbench:process-pipe", Instances::Count(&[1, 2, 4])),
 ];
 
@@ -215,6 +216,8 @@ mod tests {
     #[test]
     fn small_machines_have_each_load_once() {
         assert_eq!(loads(8, false)[0], ("netperf:TCP_RR", "2,4,8,16".to_owned()));
+        assert_eq!(loads(8, false)[2], ("schbench:workers", "1,2,4,8".to_owned()));
+        assert_eq!(loads(112, false)[2], ("schbench:workers", "14,28,56,112".to_owned()));
         assert_eq!(loads(2, false)[0], ("netperf:TCP_RR", "1,2,4".to_owned()));
         assert_eq!(loads(1, true)[0], ("netperf:TCP_RR", "1,2".to_owned()));
     }

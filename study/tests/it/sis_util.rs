@@ -1,7 +1,6 @@
 //! The published comparison of SIS_PROP and SIS_UTIL (netperf TCP_RR and schbench on one LLC of 112 CPUs), simulated,
 //! against its numbers. Short runs: the committed experiment measures longer.
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use wakelab_study::compare::{CompareRow, RunId, RunProgress, Simulator, compare};
 use wakelab_study::experiment::{Given, Spec};
@@ -15,19 +14,24 @@ impl RunProgress for Silent {
     fn run(&self, _: usize, _: usize, _: &RunId) {}
 }
 
-fn rows(load: &str) -> Vec<CompareRow> {
+/// A workload at these loads, measured for the second of two times after the first, ms.
+fn spec(workload: &str, load: &str, [settle, time]: [u64; 2]) -> Spec {
     let mut spec =
-        Spec::of_flags("intel-1s56c112t", "v5.19-rc1", "netperf:TCP_RR", Some(load), "SIS_PROP", "SIS_UTIL").unwrap();
-    spec.settle_ns = Given::by_flag("--settle", 300_000_000);
-    spec.time_ns = Given::by_flag("--time", 60_000_000);
+        Spec::of_flags("intel-1s56c112t", "v5.19-rc1", workload, Some(load), "SIS_PROP", "SIS_UTIL").unwrap();
+    spec.settle_ns = Given::by_flag("--settle", settle * 1_000_000);
+    spec.time_ns = Given::by_flag("--time", time * 1_000_000);
     spec.seed = SEED;
     spec.repeats = Given::by_flag("--repeat", 1);
-    compared(&spec)
+    spec
 }
 
 fn compared(spec: &Spec) -> Vec<CompareRow> {
     let experiment = spec.resolve().expect("a sound experiment");
     compare(&Simulator, &experiment, 0, &Silent, &AtomicBool::new(false)).expect("runs that end").rows
+}
+
+fn rows(load: &str) -> Vec<CompareRow> {
+    compared(&spec("netperf:TCP_RR", load, [300, 60]))
 }
 
 /// The posting's table (`published/sis_util-vanilla-search-stats.csv`): se_eff, dom_eff, fast_rate, success_rate.
@@ -98,21 +102,9 @@ fn few_tasks_take_the_fast_path() {
 /// threads of `-s 30000` more than half of the machine is idle).
 #[test]
 fn searches_of_schbench_fail_as_published() {
-    let text = r#"
-machine = "intel-1s56c112t"
-kernel = "v5.19-rc1"
-repeats = 1
-settle = "500ms"
-time = "2s"
-[[workload]]
-name = "schbench:normal"
-load = "3,5,6"
-params = { sleeptime = 0 }
-[variants]
-base = ""
-with = "SIS_UTIL"
-"#;
-    for row in compared(&Spec::parse(Path::new("schbench.toml"), text).unwrap()) {
+    let mut spec = spec("schbench:normal", "3,5,6", [500, 2_000]);
+    spec.workloads[0].params = vec![("sleeptime".to_owned(), Given::by_flag("params", 0))];
+    for row in compared(&spec) {
         let [_, dom_eff, fast_rate, success_rate] = published("schbench,normal", &row.load);
         let (search, load) = (&row.base.search, &row.load);
         // With 3 there are hardly any searches of the domain, and the statistics of all others are not in doubt.

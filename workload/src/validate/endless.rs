@@ -150,8 +150,9 @@ fn works(op: &Op) -> bool {
         Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) => work.ns > 0,
         Op::Call(Call::Io(work) | Call::RunCpuLocked(work)) => work.ns > 0,
         Op::Call(Call::Spin { hold, .. }) => hold.ns > 0,
+        Op::Call(Call::SpinFor { ns, .. }) => *ns > 0,
         // A missed timer takes no time, but then time has passed already.
-        _ => matches!(op.call(), Some(Call::Timer { .. } | Call::RunFor { .. } | Call::SpinFor { .. })),
+        _ => matches!(op.call(), Some(Call::Timer { .. } | Call::RunFor { .. })),
     }
 }
 

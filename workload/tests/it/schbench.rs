@@ -87,8 +87,13 @@ fn less_latency_is_better_in_us() {
 
 #[test]
 fn without_sleep_or_spin_it_still_takes_time() {
-    let workload = at("normal", 2, &[("sleeptime", 0), ("cputime", 0)]);
-    assert_eq!(workload.validate(112), Ok(()));
+    let nothing = [("sleeptime", 0), ("cputime", 0), ("message_cputime", 0)];
+    assert_eq!(at("normal", 2, &nothing).validate(112), Ok(()));
+    // A message thread that looks at its list in no time would do so for ever.
+    let options = [&nothing[..], &[("wait", 0), ("jitter", 0)]].concat();
+    let options = options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let error = build("schbench:normal", Load::Instances(2), 112, &options).unwrap_err();
+    assert!(error.to_string().contains("time"), "{error}");
 }
 
 /// schbench as it is since 2023.
