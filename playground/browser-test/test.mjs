@@ -106,6 +106,8 @@ const checks = {
     const command = await shown.textContent("#command");
     assert.equal(command, "wakelab compare --machine test-8c --kernel v5.19-rc1 --workload netperf:TCP_RR --load 16 --base SIS_PROP --with SIS_UTIL --seed 1 --settle 60ms --time 40ms");
     await shown.click("#values > summary");
+    // The table is made after the click.
+    await shown.locator("#values-table tbody tr").nth(9).waitFor({ state: "attached" });
     assert.ok(await shown.locator("#values-table tbody tr").count() >= 10);
     await accessible(shown);
     // Another seed and another limit, by the controls; then the link of that.

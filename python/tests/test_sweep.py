@@ -177,6 +177,8 @@ def client_server(no_cluster, monkeypatch):
     """The address of the client server of a cluster that runs by itself, as `ray start` starts it."""
     # Its token would be written to the home folder.
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    # On a busy machine the process that serves a client is not there within 30 s.
+    monkeypatch.setenv("RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S", "300")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

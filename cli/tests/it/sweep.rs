@@ -89,7 +89,8 @@ fn what_is_missing_or_damaged_is_made_again_and_nothing_else() {
             .collect()
     };
     let before = state();
-    fs::remove_file(out.join("part-000001.parquet")).unwrap();
+    // Not removed, so that no file that is made has its inode.
+    fs::rename(out.join("part-000001.parquet"), folder.path().join("missing")).unwrap();
     fs::write(out.join("part-000003.parquet"), &before[3].2[..900]).unwrap();
     // What a program that was killed leaves.
     fs::write(out.join(".wakelab-abc"), "half").unwrap();
