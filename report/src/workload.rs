@@ -6,7 +6,9 @@ use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_input::cpulist_text;
-use wakelab_workload::{Call, Description, Op, Program, Realtime, Task, TimerMode, Work, Workload, benchmarks};
+use wakelab_workload::{
+    Call, ChannelCosts, Description, Kind, Op, Program, Realtime, Task, TimerMode, Work, Workload, benchmarks,
+};
 
 /// All benchmarks with their cases, a line each.
 pub fn list_text() -> String {
@@ -66,10 +68,18 @@ pub fn show_text(description: &Description) -> String {
         }
     }
     if !workload.channels.is_empty() {
-        let mut channels = table(&["channel", "kind", "messages it holds, tasks that meet"], 2);
+        let costly = workload.channels.iter().any(|channel| channel.costs != ChannelCosts::default());
+        let mut columns = vec!["channel", "kind", "messages it holds, tasks that meet"];
+        columns.extend(costly.then_some(["own lines %", "message lines %", "waited"]).into_iter().flatten());
+        let mut channels = table(&columns, 2);
         let kinds = workload.kinds().unwrap_or_default();
         for (channel, kind) in workload.channels.iter().zip(kinds) {
-            channels.add_row([channel.name.clone(), kind.name().to_owned(), channel.capacity.to_string()]);
+            let mut line = vec![channel.name.clone(), kind.name().to_owned(), channel.capacity.to_string()];
+            if costly && kind == Kind::Channel {
+                let ChannelCosts { own_lines_pct, message_lines_pct, waited_ns } = channel.costs;
+                line.extend([own_lines_pct.to_string(), message_lines_pct.to_string(), duration(waited_ns)]);
+            }
+            channels.add_row(line);
         }
         let _ = write!(text, "\nChannels\n\n{}", table_text(&channels));
     }

@@ -1,5 +1,6 @@
 //! How a run begins: a machine at rest, and the tasks that it will have.
 
+use crate::channel::Channel;
 use crate::cpu::{CpuState, Doing, Newidle};
 use crate::engine::Random;
 use crate::engine::Sim;
@@ -62,7 +63,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             cpus: cpus.collect(),
             tasks: Vec::new(),
             es: Entities::new(),
-            channels: model.workload.channels.iter().map(|c| crate::channel::Channel::new(c.capacity)).collect(),
+            channels: model.workload.channels.iter().map(|channel| Channel::new(channel, &model.mechanisms)).collect(),
             syncs: vec![crate::futex::Sync::default(); model.workload.channels.len()],
             llcs: llcs.collect(),
             idle: CpuMask::full(nr_cpus),

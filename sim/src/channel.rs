@@ -2,12 +2,15 @@
 
 use crate::engine::Sim;
 use crate::futex::Phase;
-use crate::task::Wait;
+use crate::model::Model;
+use crate::run::Mechanisms;
+use crate::task::{Task, Wait};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
+use wakelab_workload::ChannelCosts;
 
 /// One channel.
 #[derive(Clone, Debug)]
@@ -25,13 +28,20 @@ pub struct Channel {
     pub page: Option<usize>,
     /// A spin lock: when all who wait for it now will have released it, ns.
     pub free_at: u64,
+    /// What using it costs.
+    costs: ChannelCosts,
+    /// The CPU that used it last, in whose cache its own lines are.
+    last_user: Option<Cpu>,
 }
 
 impl Channel {
     /// An empty channel.
-    pub fn new(capacity: u32) -> Self {
+    pub fn new(channel: &wakelab_workload::Channel, mechanisms: &Mechanisms) -> Self {
+        let costs = if mechanisms.channel_lines { channel.costs } else { ChannelCosts::default() };
         Channel {
-            capacity: capacity as usize,
+            capacity: channel.capacity as usize,
+            costs,
+            last_user: None,
             messages: VecDeque::new(),
             readers: SmallVec::new(),
             writers: SmallVec::new(),
@@ -43,6 +53,51 @@ impl Channel {
     /// How many more messages it can hold.
     pub fn free(&self) -> usize {
         self.capacity - self.messages.len()
+    }
+
+    /// Charges a task on `cpu` for writing a message.
+    #[inline]
+    pub fn charge_writer(&mut self, model: &Model, cpu: Cpu, task: &mut Task) {
+        let lines = self.own_lines(model, cpu);
+        task.left += lines;
+        task.overhead += lines;
+    }
+
+    /// Charges a task on `cpu` for reading a message that was written on `from`.
+    #[inline]
+    pub fn charge_reader(&mut self, model: &Model, from: Cpu, cpu: Cpu, task: &mut Task) {
+        let message = model.cold_message(from, cpu) * u64::from(self.costs.message_lines_pct) / 100;
+        let cost = self.own_lines(model, cpu) + message + self.waited(task);
+        task.left += cost;
+        task.overhead += cost;
+    }
+
+    /// What the channel's own cache lines cost who uses it now, ns.
+    #[inline]
+    fn own_lines(&mut self, model: &Model, cpu: Cpu) -> u64 {
+        if self.costs.own_lines_pct == 0 {
+            return 0;
+        }
+        let last = self.last_user.replace(cpu).unwrap_or(cpu);
+        model.cold_message(last, cpu) * u64::from(self.costs.own_lines_pct) / 100
+    }
+
+    /// What the task does more if it waited in the call, ns.
+    #[inline]
+    fn waited(&self, task: &mut Task) -> u64 {
+        if self.costs.waited_ns != 0 && std::mem::take(&mut task.calls.phase) == Phase::Queued {
+            self.costs.waited_ns
+        } else {
+            0
+        }
+    }
+
+    /// Puts a task that found no message in the queue of those who wait for one.
+    pub fn queue_reader(&mut self, id: TaskId, task: &mut Task) {
+        self.readers.push(id);
+        if self.costs.waited_ns != 0 {
+            task.calls.phase = Phase::Queued;
+        }
     }
 
     /// Whether a task that sends has to wait. `waited`: it has waited before.
@@ -63,6 +118,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.block(cpu, id, Wait::Room(channel));
             return false;
         }
+        let more = queue.waited(task);
+        task.left += more;
+        task.overhead += more;
         task.calls.phase = Phase::Fresh;
         // pipe_write(): a writer that has waited, and leaves room, wakes the next writer.
         if waited && queue.page.is_some_and(|page| queue.free() > page) && !queue.writers.is_empty() {
@@ -83,8 +141,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let room = room as usize;
         queue.page = (!all).then_some(room);
         let was_full = queue.free() < room;
+        let task = &mut self.sys.tasks[id.0 as usize];
         let Some(from) = queue.messages.pop_front() else {
-            queue.readers.push(id);
+            queue.queue_reader(id, task);
             self.block(cpu, id, Wait::Message(channel));
             return true;
         };
@@ -94,12 +153,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             (false, true) if has_room || model.pipe_wakes_while_full => queue.writers.len().min(1),
             _ => 0,
         };
-        let task = &mut self.sys.tasks[id.0 as usize];
         task.add_to_wake(queue.writers.drain(..woken).map(|writer| (writer, true)));
         task.pc += 1;
-        let cost = model.cold_message(from, cpu);
-        task.left += cost;
-        task.overhead += cost;
+        queue.charge_reader(model, from, cpu, task);
         false
     }
 }

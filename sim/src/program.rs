@@ -86,6 +86,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     let queue = &mut self.sys.channels[channel as usize];
                     task.pc += 1;
                     queue.messages.push_back(cpu);
+                    queue.charge_writer(model, cpu, task);
                     if !queue.readers.is_empty() {
                         let wakee = queue.readers.remove(0);
                         let in_task = !task.in_softirq;
@@ -97,13 +98,11 @@ impl<S: Sink> Sim<'_, '_, S> {
                     let queue = &mut self.sys.channels[channel];
                     task.in_softirq = false;
                     let Some(from) = queue.messages.pop_front() else {
-                        queue.readers.push(id);
+                        queue.queue_reader(id, task);
                         return self.block(cpu, id, Wait::Message(channel as u32));
                     };
                     task.pc += 1;
-                    let cost = model.cold_message(from, cpu);
-                    task.left += cost;
-                    task.overhead += cost;
+                    queue.charge_reader(model, from, cpu, task);
                     if !queue.writers.is_empty() {
                         let wakee = queue.writers.remove(0);
                         return self.wake(cpu, Waking::of(wakee, Some(id), true, true));

@@ -143,6 +143,7 @@ mechanisms! {
     nohz_balance: "Balancing by one idle CPU for those whose tick is stopped.";
     softirq_util: "Utilisation that includes softirq time.";
     cold_cache: "Cache misses after a migration.";
+    channel_lines: "Cache lines of a pipe that follow its users, and the work of a task that waited for it.";
     distance: "Cache lines that cost by where they were written: off, all cost what those of the LLC do.";
     ramp: "Tasks that start one after another.";
     util_est: "UTIL_EST in the LLC's summed utilisation.";

@@ -103,6 +103,12 @@ pub fn from_toml(text: &str, path: &Path, instances: u32) -> Result<Workload, Wo
     Ok(workload)
 }
 
+/// Returns the shortest run of the workload of that name that is compared with published results, as
+/// [`shortest_run`] does.
+pub fn published_run(name: &str) -> ShortestRun {
+    by_name(name).map_or_else(ShortestRun::default, |(benchmark, case)| benchmark.published_run(case))
+}
+
 /// Returns the shortest run of the workload of that name whose result means anything: 0 for a file, of which nobody
 /// knows, and for an unknown name.
 pub fn shortest_run(name: &str) -> ShortestRun {

@@ -22,7 +22,7 @@ mod validate;
 pub use benchmark::{Benchmark, Case, Measures, ParamDef, ShortestRun, TaskSet, Values, benchmarks};
 pub use build::{
     Description, build, build_leniently, default_load, describe, describe_leniently, from_toml, load_is_rate, names,
-    printed, shortest_run,
+    printed, published_run, shortest_run,
 };
 pub use call::{CPU_LOCK_PIECE_NS, Call, Kind, RUN_FOR_PIECE_NS, SPIN_PIECE_NS, TimerMode};
 pub use error::{About, WorkloadError};
@@ -32,8 +32,8 @@ pub use metric::{
     METRICS, MISSED_16MS, MISSED_PERIODS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, SLACK_MEAN, TIME,
 };
 pub use program::{
-    Change, Changed, Channel, CpuMax, Deadline, Distribution, Group, Interrupt, Op, Param, Program, Realtime, Task,
-    Work, Workload,
+    Change, Changed, Channel, ChannelCosts, CpuMax, Deadline, Distribution, Group, Interrupt, Op, Param, Program,
+    Realtime, Task, Work, Workload,
 };
 pub use rt_app::RtApp;
 pub use validate::{NR_CPUS_MAX, TASKS_MAX};

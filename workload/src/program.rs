@@ -125,6 +125,44 @@ pub struct Channel {
     pub name: String,
     /// How many messages a channel holds, or how many tasks meet at a barrier, 1 or more.
     pub capacity: u32,
+    /// What using a channel costs beside the work of the steps; of no meaning for other resources.
+    pub costs: ChannelCosts,
+}
+
+impl Channel {
+    /// A resource of that name and capacity, with the costs of a channel between two tasks.
+    pub fn new(name: impl Into<String>, capacity: u32) -> Self {
+        Channel { name: name.into(), capacity, costs: ChannelCosts::default() }
+    }
+}
+
+/// What using a channel costs beside the work of the steps.
+///
+/// A channel that many tasks write to is a kernel object whose cache lines follow its users: a pipe's mutex, its head
+/// and tail, its buffers, its wait queues (`struct pipe_inode_info`). A task finds them in its cache if its CPU was the
+/// last to use the channel. By default only the message costs anything, all that the machine's `cold_message` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ChannelCosts {
+    /// What fetching the channel's own cache lines costs whoever writes or reads, if another CPU used the channel last,
+    /// in % of the machine's `cold_message` for these two CPUs, 0 to [`Self::MAX_PCT`].
+    pub own_lines_pct: u32,
+    /// What fetching a message's cache lines costs its reader, if another CPU wrote it, in % of `cold_message`, 0 to
+    /// [`Self::MAX_PCT`].
+    pub message_lines_pct: u32,
+    /// What a task that waited in the call does more than one that did not, when it goes on, ns at full speed: it
+    /// entered a wait queue, leaves it, and takes the lock again.
+    pub waited_ns: u64,
+}
+
+impl ChannelCosts {
+    /// The highest part of `cold_message`, %.
+    pub const MAX_PCT: u32 = 1000;
+}
+
+impl Default for ChannelCosts {
+    fn default() -> Self {
+        ChannelCosts { own_lines_pct: 0, message_lines_pct: 100, waited_ns: 0 }
+    }
 }
 
 /// One task.

@@ -15,7 +15,7 @@ pub fn run_sleep(tasks: u32, run: Work, sleep: Work) -> Workload {
 pub fn of_programs(programs: Vec<Vec<Op>>, resources: &[(&str, u32)]) -> Workload {
     let channels: Vec<u32> = (0..resources.len() as u32).collect();
     let tasks = (0..programs.len() as u32).map(|n| task(format!("task {n}"), n, channels.clone())).collect();
-    let channel = |&(name, capacity): &(&str, u32)| Channel { name: name.to_owned(), capacity };
+    let channel = |&(name, capacity): &(&str, u32)| Channel::new(name, capacity);
     let programs =
         (0..).zip(programs).map(|(n, ops): (u32, _)| Program { name: format!("program {n}"), ops }).collect();
     workload("programs", programs, resources.iter().map(channel).collect(), tasks)
@@ -29,7 +29,7 @@ pub fn ping_pong(pairs: u32) -> Workload {
     let ping = vec![Op::Begin, run, send(0), Op::Recv { channel: 1 }, Op::Done, again];
     let pong = vec![Op::Recv { channel: 0 }, run, send(1), again];
     let programs = [("pong", pong), ("ping", ping)].map(|(name, ops)| Program { name: name.to_owned(), ops }).into();
-    let channel = |name: &str, pair: u32| Channel { name: format!("{name} {pair}"), capacity: 1 };
+    let channel = |name: &str, pair: u32| Channel::new(format!("{name} {pair}"), 1);
     let channels = (0..pairs).flat_map(|pair| [channel("there", pair), channel("back", pair)]).collect();
     let mine = |pair| vec![2 * pair, 2 * pair + 1];
     let tasks = (0..pairs)

@@ -12,7 +12,7 @@ use wakelab_workload::{Channel, Op, Realtime, Task, Work, Workload};
 
 fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Option<Vec<u32>>)>) -> Workload {
     let mut workload = of_programs(programs, &[]);
-    workload.channels = (0..channels).map(|n| Channel { name: format!("channel {n}"), capacity: 2 }).collect();
+    workload.channels = (0..channels).map(|n| Channel::new(format!("channel {n}"), 2)).collect();
     workload.tasks = (0..)
         .zip(tasks)
         .map(|(n, (program, channels, affinity))| Task {

@@ -3,6 +3,7 @@
 mod asym_smt;
 mod balance_intervals;
 mod calls;
+mod channel_costs;
 mod clusters;
 mod conservation;
 mod deadline;

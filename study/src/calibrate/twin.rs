@@ -278,7 +278,7 @@ impl Pair {
 
     /// The two programs on their CPUs, and the spinners.
     fn with(&self, first: Vec<Op>, second: Vec<Op>) -> Workload {
-        let channel = |name: &str| Channel { name: name.to_owned(), capacity: 65_536 };
+        let channel = |name: &str| Channel::new(name, 65_536);
         let spin = vec![run(100_000), again()];
         let mut tasks: Vec<Task> = ["first", "second"]
             .into_iter()

@@ -58,7 +58,7 @@ fn messages(threads: u32, work: u64) -> Workload {
         again(),
     ];
     let worker = vec![run(call), Op::Call(Call::Ask { list: LIST }), run(call), Op::Done, fixed(REQUEST_NS), again()];
-    let channels = (0..threads).map(|thread| Channel { name: format!("list {thread}"), capacity: 1 }).collect();
+    let channels = (0..threads).map(|thread| Channel::new(format!("list {thread}"), 1)).collect();
     let mut tasks = Vec::new();
     for thread in 0..threads {
         tasks.push(Task::plain(format!("message {thread}"), 0, vec![thread], 0));

@@ -21,7 +21,6 @@ fn benchmarks_are_recovered() {
         (small, "tbench:loopback", "16", [120, 60], Likeness::Not),
         (small, "sysbench:oltp_read_write", "4", [300, 200], Likeness::Roughly),
         (small, "will-it-scale:context_switch1", "4", [120, 60], Likeness::Roughly),
-        (small, "hackbench:process-pipe", "1", [200, 60], Likeness::Roughly),
         (small, "hackbench:process-sockets", "1", [200, 60], Likeness::Roughly),
         (small, "schbench:requests", "4", [500, 1000], Likeness::Faithful),
         (small, "schbench:requests", "16", [500, 1000], Likeness::Not),
@@ -44,14 +43,20 @@ fn benchmarks_are_recovered() {
     assert!(wrong.is_empty(), "not recovered:\n{wrong}");
 }
 
-/// Writers that wait for room in a pipe are no stream: who depends on whom is not found.
+/// Writers that wait for room in a pipe are no stream: who depends on whom is not found. What a message costs depends
+/// on who used its pipe last, which a capture has in the times of runs.
 #[test]
 fn what_is_not_recovered_is_not_taken_for_faithful() {
-    let of = original("intel-kaby-lake-4c8t", "v6.12", "hackbench:thread-pipe", "2", ["", ""], [200, 60]);
-    let found = recover(&of);
-    let [original, again] = found.throughput;
-    let far = (again / original - 1.0).abs() > 0.1;
-    assert!(!far || found.fidelity.verdict() == Likeness::Not, "{}", show("hackbench", &found));
+    for (machine, kernel, workload, load) in [
+        ("intel-kaby-lake-4c8t", "v6.12", "hackbench:thread-pipe", "2"),
+        ("test-8c", "v6.1", "hackbench:process-pipe", "1"),
+    ] {
+        let found = recover(&original(machine, kernel, workload, load, ["", ""], [200, 60]));
+        println!("{}", show(workload, &found));
+        let [original, again] = found.throughput;
+        let far = (again / original - 1.0).abs() > 0.1;
+        assert!(!far || found.fidelity.verdict() == Likeness::Not, "{}", show(workload, &found));
+    }
 }
 
 #[test]

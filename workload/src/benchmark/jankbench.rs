@@ -256,12 +256,11 @@ fn build_apps(apps: u32, values: &Values) -> TaskSet {
         forever(vec![Op::Sleep(other("other_sleep")), Op::Run(other("other_run"))]),
     ];
     let programs = NAMES.iter().zip(programs).map(|(name, ops)| Program { name: (*name).to_owned(), ops }).collect();
-    let channel = |name: String, capacity| Channel { name, capacity };
-    let mut channels: Vec<Channel> = SHARED_CHANNELS.iter().map(|name| channel((*name).to_owned(), 3 * apps)).collect();
+    let mut channels: Vec<Channel> = SHARED_CHANNELS.iter().map(|name| Channel::new(*name, 3 * apps)).collect();
     let mut tasks = Vec::new();
     for app in 0..apps {
         let first = channels.len() as u32;
-        channels.extend(OWN_CHANNELS.iter().map(|name| channel(format!("{name} {app}"), 1)));
+        channels.extend(OWN_CHANNELS.iter().map(|name| Channel::new(format!("{name} {app}"), 1)));
         let own: Vec<u32> = (first..first + OWN_CHANNELS.len() as u32).chain([0, 1]).collect();
         tasks.extend((0..OF_APP).map(|program| {
             let name = format!("{} {app}", NAMES[program as usize]);

@@ -97,7 +97,7 @@ impl Benchmark for Netperf {
                 ops: vec![Op::Begin, send, softirq, message(0), Op::Recv { channel: 1 }, receive, Op::Done, again],
             },
         ];
-        let channel = |name: &str, pair: u32| Channel { name: format!("{name} {pair}"), capacity: CAPACITY };
+        let channel = |name: &str, pair: u32| Channel::new(format!("{name} {pair}"), CAPACITY);
         let task = |program: u32, pair: u32, parent: u32| {
             let name = format!("{} {pair}", programs[program as usize].name);
             let start_ns = FORKERS_SLEEP_NS + values.get("ramp") * u64::from(pair) / u64::from(pairs);
@@ -111,7 +111,7 @@ impl Benchmark for Netperf {
             let waits = Program { name: name.to_owned(), ops: vec![Op::Recv { channel: 0 }] };
             tasks.push(Task::plain(name.to_owned(), programs.len() as u32, vec![own], 0));
             programs.push(waits);
-            channels.push(Channel { name: format!("{name} waits"), capacity: 1 });
+            channels.push(Channel::new(format!("{name} waits"), 1));
         }
         TaskSet { programs, channels, tasks }
     }

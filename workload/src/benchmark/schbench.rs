@@ -215,7 +215,7 @@ impl Benchmark for Schbench {
         };
         TaskSet {
             programs: vec![program("message thread", message), program("worker", worker)],
-            channels: (0..message_threads).map(|i| Channel { name: format!("list {i}"), capacity: 1 }).collect(),
+            channels: (0..message_threads).map(|i| Channel::new(format!("list {i}"), 1)).collect(),
             tasks: (0..message_threads).map(task).collect(),
         }
     }

@@ -68,7 +68,7 @@ impl Benchmark for Stream {
                 program("main", vec![Op::Begin, part, meet, Op::Done, again]),
                 program("thread", vec![part, meet, again]),
             ],
-            channels: vec![Channel { name: "end of loop".to_owned(), capacity: threads }],
+            channels: vec![Channel::new("end of loop", threads)],
             tasks: (0..threads).map(task).collect(),
         }
     }

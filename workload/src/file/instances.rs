@@ -63,7 +63,11 @@ impl WorkloadFile {
             let name =
                 |i: u32| if def.per_instance && numbered { format!("{} {i}", def.name) } else { def.name.clone() };
             let copies = if def.per_instance { instances } else { 1 };
-            channels.extend((0..copies).map(|i| Channel { name: name(i), capacity: def.capacity.unwrap_or(1) }));
+            channels.extend((0..copies).map(|i| Channel {
+                name: name(i),
+                capacity: def.capacity.unwrap_or(1),
+                costs: def.costs,
+            }));
         }
         let of = |instance: u32| -> Arc<[u32]> {
             let copy = |(def, &first): (&ResourceDef, &u32)| if def.per_instance { first + instance } else { first };

@@ -2,7 +2,7 @@
 
 use super::step::Names;
 use super::{Place, name};
-use crate::Kind;
+use crate::{ChannelCosts, Kind};
 use std::collections::HashSet;
 use wakelab_input::{InputError, Table, did_you_mean};
 
@@ -13,6 +13,7 @@ pub(super) struct ResourceDef {
     pub(super) kind: Kind,
     /// As in [`crate::Channel`]; `None` for a barrier of all tasks that have it.
     pub(super) capacity: Option<u32>,
+    pub(super) costs: ChannelCosts,
     pub(super) per_instance: bool,
     pub(super) place: Place,
 }
@@ -21,7 +22,7 @@ pub(super) struct ResourceDef {
 pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, InputError> {
     let (mut resources, mut names) = (Vec::<ResourceDef>::new(), HashSet::new());
     for (kind, keys) in [
-        (Kind::Channel, &["name", "capacity", "per_instance"][..]),
+        (Kind::Channel, &["name", "capacity", "per_instance", "own_lines", "message_lines", "waited"][..]),
         (Kind::Mutex, &["name", "per_instance"]),
         (Kind::Condition, &["name", "per_instance"]),
         (Kind::Barrier, &["name", "participants", "per_instance"]),
@@ -46,9 +47,22 @@ fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, InputError> {
         Kind::Barrier => table.number("participants", &COUNT)?.map(|tasks| tasks as u32),
         Kind::Mutex | Kind::Condition | Kind::List | Kind::Spinlock => Some(1),
     };
+    let costs = if kind == Kind::Channel { costs(table)? } else { ChannelCosts::default() };
     let key = if table.get("participants").is_some() { "participants" } else { "name" };
     let place = Place::of_key(table, key);
-    Ok(ResourceDef { name, kind, capacity, per_instance: table.flag("per_instance")?.unwrap_or(true), place })
+    let per_instance = table.flag("per_instance")?.unwrap_or(true);
+    Ok(ResourceDef { name, kind, capacity, costs, per_instance, place })
+}
+
+fn costs(table: &Table<'_>) -> Result<ChannelCosts, InputError> {
+    const PCT: std::ops::RangeInclusive<u64> = 0..=ChannelCosts::MAX_PCT as u64;
+    let usual = ChannelCosts::default();
+    let pct = |key, usual| Ok::<u32, InputError>(table.number(key, &PCT)?.map_or(usual, |pct| pct as u32));
+    Ok(ChannelCosts {
+        own_lines_pct: pct("own_lines", usual.own_lines_pct)?,
+        message_lines_pct: pct("message_lines", usual.message_lines_pct)?,
+        waited_ns: table.duration("waited")?.unwrap_or(usual.waited_ns),
+    })
 }
 
 /// Returns the number of the resource that a step names under `key`, which must be of that kind.

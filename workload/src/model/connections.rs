@@ -51,16 +51,17 @@ impl Connections<'_> {
     /// The programs, channels and tasks.
     pub(crate) fn build(self) -> TaskSet {
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
-        let channel = |name: String, capacity| Channel { name, capacity };
         let n = self.clients;
         let mut programs = vec![program(self.server.0, self.server.1), program(self.client.0, self.client.1)];
         let mut channels: Vec<Channel> = (0..n)
-            .flat_map(|i| [channel(format!("request {i}"), CAPACITY), channel(format!("reply {i}"), CAPACITY)])
+            .flat_map(|i| {
+                [Channel::new(format!("request {i}"), CAPACITY), Channel::new(format!("reply {i}"), CAPACITY)]
+            })
             .collect();
         let start = 2 * n;
-        channels.push(channel("start".to_owned(), if self.main.is_some() { n + 1 } else { 1 }));
+        channels.push(Channel::new("start", if self.main.is_some() { n + 1 } else { 1 }));
         let shared: Vec<u32> = (start + 1..).take(self.shared.len()).collect();
-        channels.extend(self.shared.iter().map(|name| channel((*name).to_owned(), 1)));
+        channels.extend(self.shared.iter().map(|name| Channel::new(*name, 1)));
         let of_all = |own: [u32; 2]| own.into_iter().chain([start]).chain(shared.iter().copied()).collect();
         let main = 2 * n + self.others.len() as u32;
         let parents = self.daemon.map(|_| [main + 1, main]);
@@ -89,7 +90,7 @@ impl Connections<'_> {
             let index = programs.len() as u32;
             programs.push(program(name, vec![Op::Recv { channel: 0 }]));
             tasks.push(Task::plain(name.to_owned(), index, vec![channels.len() as u32], 0));
-            channels.push(channel(format!("{name} waits"), 1));
+            channels.push(Channel::new(format!("{name} waits"), 1));
         }
         TaskSet { programs, channels, tasks }
     }

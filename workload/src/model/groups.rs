@@ -7,7 +7,7 @@
 
 use crate::benchmark::{ParamDef, TaskSet, Values};
 use crate::model::params;
-use crate::{Call, Channel, Op, Program, Task, Work};
+use crate::{Call, Channel, ChannelCosts, Op, Program, Task, Work};
 
 /// What messages go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,10 @@ impl Groups {
         let mut all = vec![own("fds", "pairs", 20, 100, fds), params::LOOPS];
         all.extend(size.map(|origin| own("size", "bytes", 100, 4096, origin)));
         all.extend([write, read]);
-        all.extend((self.through == Through::Sockets).then_some(params::SOCKET_MEMORY));
+        match self.through {
+            Through::Pipes => all.extend([params::PIPE_LINES, params::PIPE_MESSAGE_LINES, params::PIPE_WAITED]),
+            Through::Sockets => all.push(params::SOCKET_MEMORY),
+        }
         all.extend([params::JITTER, start]);
         all
     }
@@ -82,18 +85,26 @@ impl Groups {
             program("sender", sender(work("write"), memory, fds, (loops != 0).then_some(loops))),
         ];
 
-        let channel = |name: String, capacity| Channel { name, capacity };
-        let mut channels =
-            vec![channel("ready".to_owned(), held_of_1), channel("go".to_owned(), all), channel("end".to_owned(), all)];
+        // A pipe of a group has many writers, each on a CPU of its own at best: its lines follow them.
+        let costs = match self.through {
+            Through::Pipes => ChannelCosts {
+                own_lines_pct: values.get("lines") as u32,
+                message_lines_pct: values.get("message_lines") as u32,
+                waited_ns: values.get("waited"),
+            },
+            Through::Sockets => ChannelCosts::default(),
+        };
+        let mut channels = vec![Channel::new("ready", held_of_1), Channel::new("go", all), Channel::new("end", all)];
         // Threads are all of the one process that main begins in.
         let process = (self.are == Are::Threads).then_some(0);
         let task = |name: String, program, channels| Task { process, ..Task::plain(name, program, channels, 0) };
         let mut tasks = vec![task("main".to_owned(), 0, ALL.to_vec())];
         let lock = memory.map(|_| channels.len() as u32);
-        channels.extend(lock.map(|_| channel("memory".to_owned(), 1)));
+        channels.extend(lock.map(|_| Channel::new("memory", 1)));
         for group in 0..groups {
             let first = channels.len() as u32;
-            channels.extend((0..fds).map(|i| channel(format!("messages {group}.{i}"), held)));
+            let messages = |i| Channel { costs, ..Channel::new(format!("messages {group}.{i}"), held) };
+            channels.extend((0..fds).map(messages));
             let own = |from: u32, to: u32| ALL.into_iter().chain(from..to).chain(lock).collect::<Vec<u32>>();
             let receiver = |i| task(format!("receiver {group}.{i}"), 1, own(first + i, first + i + 1));
             let sender = |i| task(format!("sender {group}.{i}"), 2, own(first, first + fds));

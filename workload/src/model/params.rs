@@ -64,18 +64,50 @@ const fn shared(name: &'static str, value: u64, low: u64, high: u64) -> ParamDef
 }
 
 const FIT_SHARED: &str = "assumed: fitted to the search statistics of hackbench in the SIS_UTIL posting (28 tasks a \
-    group); holds the wait for the pipe's mutex or the socket's queue lock, which the writers of a group share and \
-    the model does not have";
+    group); holds the wait for the socket's queue lock, which the writers of a group share and the model does not have";
 
 /// `write()` of a message to a pipe, the wake-up left out.
 pub(crate) const PIPE_WRITE: ParamDef = call("write", 600, 300, 1500);
 /// `read()` of a message from a pipe.
 pub(crate) const PIPE_READ: ParamDef = call("read", 500, 250, 1300);
 
-/// `write()` to one of the pipes of a group, which many writers share.
-pub(crate) const GROUP_PIPE_WRITE: ParamDef = shared("write", 1500, 300, 4000);
-/// `read()` from one of them.
-pub(crate) const GROUP_PIPE_READ: ParamDef = shared("read", 300, 150, 1300);
+const WARM: &str = "assumed: near what a call of 100 bytes takes if the pipe is in the CPU's cache, 374 ns to write \
+    and 406 to read (AMD EPYC, guest of 6.18, mitigations on; 217 of them a bare system call)";
+
+/// `write()` to one of the pipes of a group, which many writers share, if the writer's CPU used it last.
+pub(crate) const GROUP_PIPE_WRITE: ParamDef = ParamDef { origin: WARM, ..call("write", 450, 300, 900) };
+/// `read()` from one of them, likewise.
+pub(crate) const GROUP_PIPE_READ: ParamDef = ParamDef { origin: WARM, ..call("read", 520, 300, 900) };
+/// What the lines of the pipe itself cost who uses it after another CPU.
+pub(crate) const PIPE_LINES: ParamDef = ParamDef {
+    name: "lines",
+    unit: "%",
+    value: 90,
+    low: 30,
+    high: 150,
+    max: crate::ChannelCosts::MAX_PCT as u64,
+    origin: "assumed: of cold_message, the cache lines of pipe_inode_info that another CPU wrote last (mutex, head and \
+        tail, buffers, wait queues), 3 to 12 of them; fitted to base sides, with the other numbers of pipes",
+};
+/// What the lines of a message of 100 bytes cost its reader if another CPU wrote it.
+pub(crate) const PIPE_MESSAGE_LINES: ParamDef = ParamDef {
+    name: "message_lines",
+    unit: "%",
+    value: 20,
+    low: 10,
+    high: 60,
+    max: crate::ChannelCosts::MAX_PCT as u64,
+    origin: "assumed: of cold_message, one or two cache lines of 100 bytes, and of each page its first access; fitted \
+        to base sides, with the other numbers of pipes",
+};
+/// What `read()` or `write()` does more if it waits.
+pub(crate) const PIPE_WAITED: ParamDef = ParamDef {
+    origin: "assumed: prepare_to_wait_event(), the unlock, finish_wait() and the lock again; a reader that waits for \
+        each message and one that finds it there differ by 2.0 us with the switch to it, of which the switch is 0.8 \
+        to 1.3 (AMD EPYC, guest of 6.18)",
+    ..call("waited", 900, 200, 1_200)
+};
+
 /// `write()` to one of the Unix stream sockets of a group, which many writers share.
 pub(crate) const GROUP_SOCKET_WRITE: ParamDef = shared("write", 5000, 700, 6000);
 /// `read()` from one of them.

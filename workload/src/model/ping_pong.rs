@@ -33,8 +33,7 @@ impl Pairs {
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let mut programs =
             vec![program("child", self.child(write, read)), program("parent", self.parent(write, read, work("start")))];
-        let channel = |name: String, capacity| Channel { name, capacity };
-        let pipes = |pair| ["there", "back"].map(|name| channel(format!("{name} {pair}"), params::PIPE_BYTES));
+        let pipes = |pair| ["there", "back"].map(|name| Channel::new(format!("{name} {pair}"), params::PIPE_BYTES));
         let mut channels: Vec<_> = (0..self.pairs).flat_map(pipes).collect();
         let task = |name: String, program, channels, i: u32, cpu: Option<u32>| {
             let start_ns = u64::from(i) * values.get("start");
@@ -44,7 +43,7 @@ impl Pairs {
         let mut tasks: Vec<_> = (0..self.pairs).map(parent).collect();
         if self.together {
             let go = channels.len() as u32;
-            channels.push(channel("go".to_owned(), self.pairs));
+            channels.push(Channel::new("go", self.pairs));
             tasks.iter_mut().for_each(|task| task.channels = task.channels.iter().copied().chain([go]).collect());
             programs.push(program("main", vec![send(0), Op::Repeat { to: 0, times: Some(self.pairs) }]));
             tasks.push(task("main".to_owned(), 2, vec![go], self.pairs, None));

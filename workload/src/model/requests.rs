@@ -137,7 +137,7 @@ pub(crate) fn build(case: &Case, workers: u32, values: &Values) -> TaskSet {
     let cpus = values.get("cpus") as u32;
     for thread in 0..message_threads {
         let first = set.channels.len() as u32;
-        let mut channel = |name: String, capacity| set.channels.push(Channel { name, capacity });
+        let mut channel = |name: String, capacity| set.channels.push(Channel::new(name, capacity));
         if rate == 0 {
             channel(format!("list {thread}"), 1);
         } else {

@@ -118,10 +118,9 @@ impl RtApp {
         for copy in 0..copies {
             let first = channels.len() as u32;
             channels.extend(
-                self.resources.iter().map(|resource| Channel {
-                    name: name(&resource.label(), copy, copies),
-                    capacity: resource.capacity,
-                }),
+                self.resources
+                    .iter()
+                    .map(|resource| Channel::new(name(&resource.label(), copy, copies), resource.capacity)),
             );
             let own: Arc<[u32]> = (first..channels.len() as u32).collect();
             for (program, thread) in of_start(&self.threads).enumerate() {

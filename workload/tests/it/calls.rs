@@ -33,7 +33,7 @@ fn tasks_of(programs: &[&[Op]]) -> Workload {
         |i: usize| Task { name: format!("t{i}"), program: i as u32, channels: [0, 1, 2, 3].into(), ..first.clone() };
     Workload {
         programs: programs.iter().enumerate().map(program).collect(),
-        channels: (0..4).map(|i| Channel { name: format!("r{i}"), capacity: 2 }).collect(),
+        channels: (0..4).map(|i| Channel::new(format!("r{i}"), 2)).collect(),
         tasks: (0..programs.len()).map(task).collect(),
         ..synthetic::ping_pong(1)
     }

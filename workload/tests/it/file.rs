@@ -254,6 +254,11 @@ fn values_out_of_range_say_the_range() {
             "capacity = 0",
             "10: `channel.capacity`: expected a whole number from 1 to 4294967295, found 0",
         ),
+        (
+            "capacity = 4",
+            "capacity = 4\nown_lines = 1001",
+            "11: `channel.own_lines`: expected a whole number from 0 to 1000, found 1001",
+        ),
         ("nice = -5", "nice = 20", "38: `task.nice`: expected a whole number from -20 to 19, found 20"),
         ("nice = -5", "nice = 1.5", "38: `task.nice`: expected a whole number from -20 to 19, found 1.5"),
         ("count = 1", "count = 0", "45: `task.count`: expected a whole number from 1 to 100000, found 0"),

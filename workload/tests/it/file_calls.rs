@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use wakelab_workload::{Call, Load, Op, TimerMode, Work, Workload, WorkloadError, build};
+use wakelab_workload::{Call, ChannelCosts, Load, Op, TimerMode, Work, Workload, WorkloadError, build};
 
 /// The lines of its errors are counted in the tests.
 const GOOD: &str = r#"[workload]
@@ -29,6 +29,9 @@ participants = 3
 [[channel]]
 name = "q"
 capacity = 8
+own_lines = 90
+message_lines = 30
+waited = "600ns"
 
 [[phase]]
 name = "low"
@@ -132,6 +135,9 @@ fn every_call_is_read() {
     ];
     assert_eq!(resources, expected);
     assert_eq!(*workload.tasks.last().unwrap().channels, [1, 3, 5, 6, 8, 10]);
+    let costs: Vec<_> = workload.channels.iter().map(|resource| resource.costs).collect();
+    assert_eq!(costs[..2], [ChannelCosts { own_lines_pct: 90, message_lines_pct: 30, waited_ns: 600 }; 2]);
+    assert!(costs[2..].iter().all(|&costs| costs == ChannelCosts::default()), "{costs:?}");
 }
 
 #[test]
@@ -165,15 +171,15 @@ fn tasks_and_phases_ask_for_utilisation_clamps() {
 fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
     assert_eq!(
         changed("{lock = \"m\"}", "{lock = \"n\"}"),
-        "35: `program.ops.lock`: there is no mutex \"n\"; expected m"
+        "38: `program.ops.lock`: there is no mutex \"n\"; expected m"
     );
     assert_eq!(
         changed("{lock = \"m\"}", "{lock = \"c\"}"),
-        "35: `program.ops.lock`: \"c\" is a condition; expected a mutex"
+        "38: `program.ops.lock`: \"c\" is a condition; expected a mutex"
     );
     assert_eq!(
         changed(", mutex = \"m\"}", "}"),
-        "35: `program.ops.mutex`: the key is missing; expected the name of a mutex in quotes"
+        "38: `program.ops.mutex`: the key is missing; expected the name of a mutex in quotes"
     );
     assert_eq!(
         changed("name = \"m\"", "name = \"c\""),
@@ -181,12 +187,12 @@ fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
     );
     assert_eq!(
         changed("room = 4, ", ""),
-        "36: `program.ops.room`: the key is missing; expected a whole number from 1 to 4294967295"
+        "39: `program.ops.room`: the key is missing; expected a whole number from 1 to 4294967295"
     );
-    assert_eq!(changed("\"2ms\"", "\"0ms\""), "43: `program.ops.period`: expected more than 0, found \"0ms\"");
+    assert_eq!(changed("\"2ms\"", "\"0ms\""), "46: `program.ops.period`: expected more than 0, found \"0ms\"");
     assert_eq!(
         changed("\"absolute\"", "\"abs\""),
-        "43: `program.ops.mode`: expected \"relative\" or \"absolute\", found \"abs\""
+        "46: `program.ops.mode`: expected \"relative\" or \"absolute\", found \"abs\""
     );
 }
 
@@ -194,7 +200,7 @@ fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
 fn what_validation_refuses_has_its_line() {
     assert_eq!(
         changed("{lock = \"m\"}, ", ""),
-        "35: `program.ops`: step 2 waits for c with m, which it does not hold; expected a lock before it"
+        "38: `program.ops`: step 2 waits for c with m, which it does not hold; expected a lock before it"
     );
     assert_eq!(
         changed("participants = 3", "participants = 4"),

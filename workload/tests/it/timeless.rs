@@ -20,7 +20,7 @@ fn tasks_of(programs: &[&[Op]]) -> Workload {
     let programs: Vec<Program> =
         programs.iter().enumerate().map(|(i, ops)| Program { name: name(i), ops: ops.to_vec() }).collect();
     let task = |i: usize| Task { name: name(i), program: i as u32, channels: [0, 1, 2, 3].into(), ..task() };
-    let channels = (0..4).map(|i| Channel { name: format!("c{i}"), capacity: 8 }).collect();
+    let channels = (0..4).map(|i| Channel::new(format!("c{i}"), 8)).collect();
     let tasks = (0..programs.len()).map(task).collect();
     Workload { programs, channels, tasks, ..synthetic::ping_pong(1) }
 }

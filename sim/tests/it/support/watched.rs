@@ -70,7 +70,7 @@ pub fn netperf(machine: &str, pairs: u32) -> Workload {
 /// Tasks of these programs (program, channels, CPUs, whether SCHED_IDLE), with four channels between them.
 pub fn workload(programs: Vec<Vec<Op>>, tasks: Vec<(u32, Vec<u32>, Vec<u32>, bool)>) -> Workload {
     let mut workload = of_programs(programs, &[]);
-    workload.channels = (0..4).map(|n| Channel { name: format!("channel {n}"), capacity: 2 }).collect();
+    workload.channels = (0..4).map(|n| Channel::new(format!("channel {n}"), 2)).collect();
     let task = |(program, channels, cpus, idle_policy): (u32, Vec<u32>, _, _)| Task {
         name: "task".into(),
         program,

@@ -66,7 +66,7 @@ impl Benchmark for LatCtx {
                 program("first", vec![Op::Begin, work, send, receive, Op::Done, again]),
                 program("other", vec![receive, work, send, again]),
             ],
-            channels: (0..processes).map(|i| Channel { name: format!("pipe {i}"), capacity: 1 }).collect(),
+            channels: (0..processes).map(|i| Channel::new(format!("pipe {i}"), 1)).collect(),
             tasks: (0..processes)
                 .map(|i| Task::plain(format!("process {i}"), u32::from(i > 0), channels(i), 0))
                 .collect(),
