@@ -30,10 +30,10 @@ pub const ENSEMBLE_MAX: usize = 200;
 
 /// How short runs are. Connections of netperf are there after 20 ms.
 pub(super) const SHORT: Effort =
-    Effort { repeats: 1, confirm: 1, settle_ns: 40_000_000, time_ns: 10_000_000, headlines: false };
+    Effort { settle_ns: 40_000_000, time_ns: 10_000_000, headlines: false, ..Effort::QUICK };
 /// How long runs are: a state that lasts has been reached.
 pub(super) const LONG: Effort =
-    Effort { repeats: 1, confirm: 1, settle_ns: 150_000_000, time_ns: 50_000_000, headlines: false };
+    Effort { settle_ns: 150_000_000, time_ns: 50_000_000, headlines: false, ..Effort::QUICK };
 
 /// The first step of CMA-ES in a range of 1, and the step around the best.
 const STEPS: [f64; 2] = [0.25, 0.06];

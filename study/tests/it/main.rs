@@ -14,6 +14,7 @@ mod experiment_names;
 mod fit;
 mod fuzz_corpus;
 mod grouped;
+mod hackbench;
 mod hotplug;
 mod matrix;
 mod mechanisms;

@@ -80,6 +80,38 @@ fn a_table_of_ones_own_is_scored_by_its_differences_and_its_curve() {
     assert_eq!(table.rows[2].excluded.as_deref(), Some("table.toml names no workload for it"));
 }
 
+/// Keeps when measuring began after the last start of a task, and when it ended, ms.
+#[derive(Default)]
+struct Times(Mutex<Vec<(u64, u64)>>);
+
+impl Runner for Times {
+    fn run(&self, _: &RunId, setup: &Setup<'_>, measure: &mut Measure, _: &AtomicBool) -> Result<Outcome, Why> {
+        let last = setup.workload.tasks.iter().map(|task| task.start_ns).max().unwrap();
+        self.0.lock().unwrap().push((last / 1_000_000, setup.until / 1_000_000));
+        measure.event(setup.until - 1, &Event::Done { task: 0, latency: 1000 });
+        Ok(Outcome { ended: setup.until, ..Outcome::default() })
+    }
+}
+
+/// 300 groups take 720 ms to start, which is longer than a run settles. Brief runs are brief.
+#[test]
+fn groups_of_hackbench_have_started_before_they_are_measured() {
+    let toml = "machine = \"test-8c\"\nkernel = \"v6.1\"\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n[workloads]\n\
+                \"hackbench,pipes\" = \"hackbench:process-pipe\"\n";
+    let times = |load: u32, effort| {
+        let folder = folder(toml, &format!("{HEADER}hackbench,pipes,{load},1,,1,,0,s\n"));
+        let (tables, runner) = (tables(folder.path(), &[]).unwrap(), Times::default());
+        reproduce(&runner, &tables, effort, 1, &(), &AtomicBool::new(false));
+        runner.0.into_inner().unwrap()[0]
+    };
+    let brief = Effort { headlines: false, ..Effort::QUICK };
+    let (last, full) = times(300, Effort::FULL);
+    assert!(last > 700 && full >= last + 400 + 250, "the last starts at {last} ms, the run ends at {full}");
+    let (last, short) = times(300, brief);
+    assert!(short >= last + 125 + 50, "the last starts at {last} ms, the run ends at {short}");
+    assert_eq!((times(1, brief).1, times(1, Effort::FULL).1), (300, 800 + 250));
+}
+
 /// Has 15% less on the other side, in the first run alone or in all.
 struct ByChance {
     always: bool,
