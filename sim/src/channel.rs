@@ -58,18 +58,16 @@ impl Channel {
     /// Charges a task on `cpu` for writing a message.
     #[inline]
     pub fn charge_writer(&mut self, model: &Model, cpu: Cpu, task: &mut Task) {
-        let lines = self.own_lines(model, cpu);
-        task.left += lines;
-        task.overhead += lines;
+        task.add_overhead(self.own_lines(model, cpu));
     }
 
     /// Charges a task on `cpu` for reading a message that was written on `from`.
     #[inline]
     pub fn charge_reader(&mut self, model: &Model, from: Cpu, cpu: Cpu, task: &mut Task) {
         let message = model.cold_message(from, cpu) * u64::from(self.costs.message_lines_pct) / 100;
-        let cost = self.own_lines(model, cpu) + message + self.waited(task);
-        task.left += cost;
-        task.overhead += cost;
+        let waited = self.costs.waited_ns != 0 && std::mem::take(&mut task.calls.phase) == Phase::Queued;
+        let wait = if waited { self.costs.waited_ns } else { 0 };
+        task.add_overhead(self.own_lines(model, cpu) + message + wait);
     }
 
     /// What the channel's own cache lines cost who uses it now, ns.
@@ -80,16 +78,6 @@ impl Channel {
         }
         let last = self.last_user.replace(cpu).unwrap_or(cpu);
         model.cold_message(last, cpu) * u64::from(self.costs.own_lines_pct) / 100
-    }
-
-    /// What the task does more if it waited in the call, ns.
-    #[inline]
-    fn waited(&self, task: &mut Task) -> u64 {
-        if self.costs.waited_ns != 0 && std::mem::take(&mut task.calls.phase) == Phase::Queued {
-            self.costs.waited_ns
-        } else {
-            0
-        }
     }
 
     /// Puts a task that found no message in the queue of those who wait for one.
@@ -118,9 +106,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.block(cpu, id, Wait::Room(channel));
             return false;
         }
-        let more = queue.waited(task);
-        task.left += more;
-        task.overhead += more;
+        task.add_overhead(if waited { queue.costs.waited_ns } else { 0 });
         task.calls.phase = Phase::Fresh;
         // pipe_write(): a writer that has waited, and leaves room, wakes the next writer.
         if waited && queue.page.is_some_and(|page| queue.free() > page) && !queue.writers.is_empty() {

@@ -21,9 +21,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let model = self.sys.model;
         let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
         if debt != 0 {
-            let task = &mut self.sys.tasks[id.0 as usize];
-            task.left += debt;
-            task.overhead += debt;
+            self.sys.tasks[id.0 as usize].add_overhead(debt);
         }
         for _ in 0..ZERO_TIME_STEPS {
             let mut task = &mut self.sys.tasks[id.0 as usize];

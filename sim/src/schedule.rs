@@ -249,8 +249,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let task = &mut self.sys.tasks[next.0 as usize];
         let cost = task.warm_cpu.map_or(0, |warm| model.costs.cold_task.at(model.distances.between(warm, cpu)));
         task.warm_cpu = Some(cpu);
-        task.left += cost;
-        task.overhead += cost;
+        task.add_overhead(cost);
     }
 
     /// There is nothing to run: the CPU goes idle.

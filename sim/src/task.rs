@@ -159,6 +159,13 @@ impl Task {
         self.gathered += work;
     }
 
+    /// Adds overhead to its present stretch, ns at full speed: it is work that comes before the rest.
+    #[inline]
+    pub fn add_overhead(&mut self, ns: u64) {
+        self.left += ns;
+        self.overhead += ns;
+    }
+
     /// Marks the end of its stretch so far.
     #[inline]
     pub fn add_mark(&mut self, mark: Mark) {

@@ -1,33 +1,18 @@
 //! What using a channel costs: its own cache lines, those of its messages, and the wait in its queue.
 
-use crate::support::{MS, Told, call, ns, workload};
-use std::sync::atomic::AtomicBool;
-use wakelab_kernel::Preset;
-use wakelab_sim::{Mechanisms, Setup, run_dyn};
+use crate::support::{MS, Told, call, ns, simulate_with, workload};
+use wakelab_sim::Mechanisms;
 use wakelab_workload::{Call, ChannelCosts, Op, Workload};
 
 /// Runs two tasks, each on a CPU of its own, without noise, and returns the latencies of each, ns.
 fn latencies(mut workload: Workload, costs: ChannelCosts, mechanisms: Mechanisms) -> [Vec<u64>; 2] {
-    let machine = wakelab_machine::get("test-2c").unwrap();
-    let kernel = Preset::get("v6.1").unwrap();
     workload.channels[0].costs = costs;
     for (task, cpu) in workload.tasks.iter_mut().zip(0..) {
         task.affinity = Some(vec![cpu]);
     }
-    let setup = Setup {
-        machine: &machine,
-        kernel,
-        features: kernel.features,
-        workload: &workload,
-        seed: 1,
-        until: 50 * MS,
-        mechanisms: Mechanisms { noise: false, ..mechanisms },
-        observer_cost: 0,
-        pm: None,
-        scheduler: None,
-    };
+    let mechanisms = Mechanisms { noise: false, ..mechanisms };
     let mut told = Told::default();
-    run_dyn(&setup, &mut told, &AtomicBool::new(false)).unwrap();
+    simulate_with(mechanisms, ("test-2c", "v6.1"), &workload, (1, 50 * MS), &mut told).unwrap();
     [0, 1].map(|task| told.done.iter().filter(|done| done.0 == task).map(|done| done.2).collect())
 }
 
@@ -47,7 +32,7 @@ fn cold() -> u64 {
 
 const COSTS: ChannelCosts = ChannelCosts { own_lines_pct: 60, message_lines_pct: 25, waited_ns: 700 };
 
-/// One writes twice, the other reads twice, and then one once more: nobody waits.
+/// One writes twice, the other reads twice, and then the first writes once more: nobody waits.
 fn without_waits() -> Workload {
     let one = [at(1, SEND), at(2, SEND), at(5, SEND)].concat();
     let other = [at(3, RECV), at(4, RECV)].concat();

@@ -82,10 +82,21 @@ pub fn simulate(
     quiet: bool,
     sink: &mut impl Sink,
 ) -> Result<Outcome, SimError> {
-    let machine = wakelab_machine::get(machine).expect("a machine");
-    let kernel = Preset::get(kernel).expect("a preset");
     let all = Mechanisms::default();
     let mechanisms = if quiet { Mechanisms { noise: false, cold_cache: false, ..all } } else { all };
+    simulate_with(mechanisms, (machine, kernel), workload, (seed, until), sink)
+}
+
+/// Runs on a machine with these mechanisms.
+pub fn simulate_with(
+    mechanisms: Mechanisms,
+    (machine, kernel): (&str, &str),
+    workload: &Workload,
+    (seed, until): (u64, u64),
+    sink: &mut impl Sink,
+) -> Result<Outcome, SimError> {
+    let machine = wakelab_machine::get(machine).expect("a machine");
+    let kernel = Preset::get(kernel).expect("a preset");
     let features = kernel.features;
     let setup = Setup {
         machine: &machine,
