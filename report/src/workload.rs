@@ -162,6 +162,14 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
         Call::Signal { cond } => format!("wake the first who waits for {}", name(cond)),
         Call::Broadcast { cond } => format!("wake all who wait for {}", name(cond)),
         Call::Barrier { barrier } => format!("wait at {} until all have come", name(barrier)),
+        Call::Down { semaphore } => format!("down {}, wait if its count is 0", name(semaphore)),
+        Call::Up { semaphore } => {
+            format!("up {}: hand it to the first who waits for it, and wake that one", name(semaphore))
+        }
+        Call::QueueWork { workqueue, program } => {
+            let program = &workload.programs[program as usize].name;
+            format!("queue {program} on {}, for the kworker of this CPU", name(workqueue))
+        }
         Call::Ask { list } => format!("go to the head of {}, wake who awaits it, wait to be answered", name(list)),
         Call::Await { list } => format!("wait until somebody is on {}", name(list)),
         Call::Serve { list, each } => {

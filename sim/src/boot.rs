@@ -6,6 +6,7 @@ use crate::engine::Random;
 use crate::engine::Sim;
 use crate::event_queue::{TimedEvent, TimedEvents, Timeline};
 use crate::ext::ExtState;
+use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
 use crate::pm::clocks::dilation;
@@ -64,7 +65,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             tasks: Vec::new(),
             es: Entities::new(),
             channels: model.workload.channels.iter().map(|channel| Channel::new(channel, &model.mechanisms)).collect(),
-            syncs: vec![crate::futex::Sync::default(); model.workload.channels.len()],
+            syncs: model.workload.channels.iter().map(|channel| Sync::new(channel.capacity)).collect(),
+            workqueues: Vec::new(),
             llcs: llcs.collect(),
             idle: CpuMask::full(nr_cpus),
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
@@ -118,6 +120,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_kworkers();
         sim.add_rcu_kthread();
         sim.add_daemons();
+        sim.add_workqueues();
         sim.add_task_groups(setup.scheduler.is_some());
         sim.add_tasks();
         sim.add_interrupts();

@@ -37,6 +37,7 @@ mod tick;
 mod try_to_wake_up;
 mod uclamp;
 mod variant;
+mod workqueue;
 
 pub use asym_capacity::no_eas;
 pub use supported::{cgroup_warn_missing, check, check_power, check_scheduler};

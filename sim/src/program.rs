@@ -202,6 +202,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.exits_with_mutex(id) {
             return;
         }
+        match self.item_ends(cpu, id) {
+            None => {}
+            Some(true) => return,
+            Some(false) => return self.run_task(cpu, id),
+        }
         let task = &mut self.sys.tasks[id.0 as usize];
         task.state = State::Dead;
         let (workload, parent) = (task.workload, task.parent);

@@ -43,6 +43,21 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let barrier = resource(barrier);
                 self.barrier(cpu, id, barrier)
             }
+            Call::Down { semaphore } => {
+                let semaphore = resource(semaphore);
+                self.down(cpu, id, semaphore)
+            }
+            Call::Up { semaphore } => {
+                let semaphore = resource(semaphore);
+                self.up(id, semaphore);
+                false
+            }
+            Call::QueueWork { workqueue, program } => {
+                let workqueue = resource(workqueue);
+                task.pc += 1;
+                self.queue_work(cpu, id, workqueue, program);
+                false
+            }
             Call::Ask { list } => {
                 let list = resource(list);
                 self.ask(cpu, id, list)

@@ -13,6 +13,7 @@ use crate::search::{PositionEntry, SearchEntry};
 use crate::task::Task;
 use crate::task_group::TaskGroups;
 use crate::uclamp::UclampState;
+use crate::workqueue::Workqueue;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{BalanceView, CacheGroup, LlcStats};
@@ -84,8 +85,10 @@ pub struct System<'m> {
     pub es: Entities,
     /// All channels.
     pub channels: Vec<Channel>,
-    /// All mutexes, conditions and barriers, by the same numbers.
+    /// All mutexes, conditions, barriers, semaphores and lists, by the same numbers.
     pub syncs: Vec<Sync>,
+    /// All workqueues.
+    pub workqueues: Vec<Workqueue>,
     /// All LLCs.
     pub llcs: Vec<Llc>,
     /// CPUs for which `available_idle_cpu()` is true.
@@ -226,6 +229,9 @@ impl System<'_> {
 
     /// The task's name: that of the workload, or the program's name with a number if another task forked it.
     pub fn task_name(&self, id: TaskId) -> String {
+        if let Some(name) = self.kworker_name(id) {
+            return name;
+        }
         let tasks = &self.model.workload.tasks;
         match tasks.get(id.0.wrapping_sub(self.nr_background()) as usize) {
             Some(task) => task.name.clone(),

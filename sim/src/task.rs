@@ -26,6 +26,10 @@ pub enum Wait {
     Condition(u32),
     /// The others at this barrier.
     Barrier(u32),
+    /// This semaphore.
+    Semaphore(u32),
+    /// A kworker: an item in this workqueue.
+    Work(u32),
     /// An answer on this list.
     Answer(u32),
     /// A task on this list.

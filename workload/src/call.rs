@@ -1,8 +1,9 @@
-//! System calls other than messages and forks: mutexes, condition variables, barriers, lists, timers, nice values,
-//! slices.
+//! System calls other than messages and forks, and what the kernel does in them: mutexes, condition variables,
+//! barriers, semaphores, work for kworkers, lists, timers, nice values, slices.
 //!
-//! Mutexes, conditions, barriers and lists are resources of a workload, as channels are: they are in
-//! [`Workload::channels`](crate::Workload::channels), and a step names them by the task's own numbers, as `Send` does.
+//! Mutexes, conditions, barriers, semaphores, workqueues and lists are resources of a workload, as channels are: they
+//! are in [`Workload::channels`](crate::Workload::channels), and a step names them by the task's own numbers, as `Send`
+//! does.
 //! [`Workload::kinds`](crate::Workload::kinds) returns what each resource is.
 //!
 //! No call takes time by itself, except `RunFor`, `SpinFor` and `Spin`: its cost is a `Run` next to it. Each wake-up
@@ -56,6 +57,29 @@ pub enum Call {
     Barrier {
         /// Which barrier.
         barrier: u32,
+    },
+    /// `down()` of a kernel semaphore: takes one of its count; waits at the end of its queue if none is left. Whoever
+    /// waits gets it from [`Call::Up`]: no other task can take it before the woken task runs.
+    Down {
+        /// Which semaphore.
+        semaphore: u32,
+    },
+    /// `up()`: hands the semaphore over to the first task in its queue and wakes it; adds one to its count if nobody
+    /// waits. Any task may do so, as in the kernel.
+    Up {
+        /// Which semaphore.
+        semaphore: u32,
+    },
+    /// `queue_work()` on a bound workqueue (WQ_PERCPU) whose `max_active` is 1: queues an item for the kworker of the
+    /// CPU that the task is on. Each workqueue has one kworker on each CPU, of nice value 0, which may use no other
+    /// CPU. It takes one item after the other, and sleeps when none is left. It is woken when as many items are queued
+    /// as the workqueue's capacity; a delayed item that waits for company is written so.
+    QueueWork {
+        /// Which workqueue.
+        workqueue: u32,
+        /// What the kworker does with the item: index in [`Workload::programs`](crate::Workload::programs), from the
+        /// first step to the end. It has the task's resources, by the task's numbers.
+        program: u32,
     },
     /// Adds the task to the head of a list, wakes the task that awaits the list, and waits to be answered by
     /// [`Call::Serve`]; goes on at once if the answer has come meanwhile. A transaction of the task begins when it is
@@ -201,6 +225,8 @@ impl Call {
             Call::CondWait { cond, mutex } => [Some((cond, Kind::Condition)), Some((mutex, Kind::Mutex))],
             Call::Signal { cond } | Call::Broadcast { cond } => [Some((cond, Kind::Condition)), None],
             Call::Barrier { barrier } => [Some((barrier, Kind::Barrier)), None],
+            Call::Down { semaphore } | Call::Up { semaphore } => [Some((semaphore, Kind::Semaphore)), None],
+            Call::QueueWork { workqueue, .. } => [Some((workqueue, Kind::Workqueue)), None],
             Call::Ask { list } | Call::Await { list } | Call::Serve { list, .. } => [Some((list, Kind::List)), None],
             Call::RecvBatch { channel, .. } => [Some((channel, Kind::Channel)), None],
             Call::Spin { lock, .. } => [Some((lock, Kind::Spinlock)), None],
@@ -232,6 +258,10 @@ pub enum Kind {
     Condition,
     /// A barrier. Its capacity is how many tasks meet there.
     Barrier,
+    /// A semaphore of the kernel. Its capacity is the count that it begins with.
+    Semaphore,
+    /// A bound workqueue. Its capacity is how many items are queued on a CPU before its kworker is woken.
+    Workqueue,
     /// A list of tasks that wait to be answered. Its capacity is 1.
     List,
     /// A spin lock. Its capacity is 1.
@@ -246,6 +276,8 @@ impl Kind {
             Kind::Mutex => "mutex",
             Kind::Condition => "condition",
             Kind::Barrier => "barrier",
+            Kind::Semaphore => "semaphore",
+            Kind::Workqueue => "workqueue",
             Kind::List => "list",
             Kind::Spinlock => "spinlock",
         }

@@ -99,6 +99,14 @@ impl Op {
         }
     }
 
+    /// Returns the program that a step starts in another task: a child's, or a kworker's.
+    pub fn starts(&self) -> Option<u32> {
+        match *self {
+            Op::Fork { program } | Op::Call(Call::QueueWork { program, .. }) => Some(program),
+            _ => None,
+        }
+    }
+
     /// Returns the task's own numbers of the resources that a step names, with the kinds that they must have.
     pub fn resources(&self) -> impl Iterator<Item = (u32, Kind)> {
         let resources = match *self {
@@ -123,7 +131,8 @@ pub struct Program {
 pub struct Channel {
     /// The name, for deadlock reports.
     pub name: String,
-    /// How many messages a channel holds, or how many tasks meet at a barrier, 1 or more.
+    /// How many messages a channel holds, how many tasks meet at a barrier, and what [`Kind`] says of the others, 1 or
+    /// more.
     pub capacity: u32,
     /// What using a channel costs beside the work of the steps; of no meaning for other resources.
     pub costs: ChannelCosts,
@@ -353,7 +362,7 @@ pub struct Workload {
     pub higher_is_better: bool,
     /// The programs.
     pub programs: Vec<Program>,
-    /// The channels, mutexes, conditions, barriers, lists and spin locks.
+    /// The channels and the other resources that tasks share ([`Kind`]).
     pub channels: Vec<Channel>,
     /// The tasks, in the order in which they are forked.
     pub tasks: Vec<Task>,

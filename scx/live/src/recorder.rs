@@ -1,6 +1,5 @@
 //! What the tasks of a load do on a real kernel, from the recording program.
 
-use crate::doings::{Doing, Queue, Queued, What, Who};
 use crate::load::PREFIX;
 use anyhow::{Context, Result, bail};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
@@ -8,6 +7,7 @@ use libbpf_rs::{OpenObject, RingBufferBuilder};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use wakelab_ext::flags::{SCX_DSQ_GLOBAL, SCX_DSQ_LOCAL};
+use wakelab_scx_loads::doings::{Doing, Queue, Queued, What, Who};
 
 mod skel {
     #![allow(missing_docs, clippy::all)]

@@ -38,3 +38,4 @@ mod task_groups;
 mod uclamp;
 mod unequal_cpus;
 mod wakee_flips;
+mod workqueue;

@@ -9,12 +9,15 @@ const MUTEXES: u32 = 3;
 const COND: u32 = 3;
 const BARRIER: u32 = 4;
 const CHANNEL: u32 = 5;
+const SEMAPHORE: u32 = 6;
 
 /// One thing that a task does in a round.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     /// Works under a mutex.
     Section(u32, u64),
+    /// Works with the semaphore, whose count is 1, and sleeps with it.
+    Held(u64),
     /// Waits for the condition under a mutex, and works under it before and after.
     Waits(u64),
     /// Signals it.
@@ -28,6 +31,7 @@ enum Part {
 fn part() -> impl Strategy<Value = Part> {
     prop_oneof![
         4 => (0..MUTEXES, 1u64..60_000).prop_map(|(mutex, ns)| Part::Section(mutex, ns)),
+        2 => (1u64..60_000).prop_map(Part::Held),
         1 => (1u64..20_000).prop_map(Part::Waits),
         1 => Just(Part::Signals),
         2 => (1u64..100_000).prop_map(Part::Computes),
@@ -37,7 +41,7 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-/// The steps of a part; `marks` gets the mutex of each `Done` in it.
+/// The steps of a part; `marks` gets the mutex or semaphore of each `Done` in it.
 fn steps(part: Part, marks: &mut Vec<Option<u32>>) -> Vec<Op> {
     let work = |ns| Op::Run(Work::uniform(ns, 20));
     let mut under = |mutex, ns| {
@@ -48,6 +52,11 @@ fn steps(part: Part, marks: &mut Vec<Option<u32>>) -> Vec<Op> {
     let unlock = |mutex| [call(Call::Unlock { mutex })];
     match part {
         Part::Section(mutex, ns) => [&lock(mutex)[..], &under(mutex, ns), &unlock(mutex)].concat(),
+        Part::Held(ns) => {
+            let [Op::Begin, work, Op::Done] = under(SEMAPHORE, ns) else { unreachable!("as it is above") };
+            let (down, up) = (Call::Down { semaphore: SEMAPHORE }, Call::Up { semaphore: SEMAPHORE });
+            vec![call(down), Op::Begin, work, Op::Sleep(Work::uniform(ns, 50)), Op::Done, call(up)]
+        }
         Part::Waits(ns) => {
             let wait = [call(Call::CondWait { cond: COND, mutex: 0 })];
             [&lock(0)[..], &under(0, ns), &wait, &under(0, ns), &unlock(0)].concat()
@@ -69,7 +78,7 @@ struct Random {
     marks: Vec<Vec<Option<u32>>>,
 }
 
-fn random(tasks: &[Vec<Part>], rounds: u32, (room, all): (u32, bool)) -> Random {
+fn random(tasks: &[Vec<Part>], rounds: u32, (room, wakes_all): (u32, bool)) -> Random {
     let mut marks = Vec::new();
     let mut programs: Vec<Vec<Op>> = tasks
         .iter()
@@ -84,15 +93,20 @@ fn random(tasks: &[Vec<Part>], rounds: u32, (room, all): (u32, bool)) -> Random 
         })
         .collect();
     let messages = tasks.len() as u32 * rounds * 3;
-    programs.push(vec![call(Call::RecvBatch { channel: CHANNEL, room, all }), Op::Run(ns(2000)), back(0, messages)]);
+    programs.push(vec![
+        call(Call::RecvBatch { channel: CHANNEL, room, all: wakes_all }),
+        Op::Run(ns(2000)),
+        back(0, messages),
+    ]);
     programs.push(vec![Op::Sleep(ns(30_000)), call(Call::Broadcast { cond: COND }), back(0, 0)]);
-    let resources = [("m0", 1), ("m1", 1), ("m2", 1), ("cond", 1), ("all", tasks.len() as u32), ("messages", 4)];
+    let all = tasks.len() as u32;
+    let resources = [("m0", 1), ("m1", 1), ("m2", 1), ("cond", 1), ("all", all), ("messages", 4), ("semaphore", 1)];
     Random { workload: workload(programs, &resources, None), rounds: rounds as usize, marks }
 }
 
-/// No two tasks are under one mutex at one time.
+/// No two tasks are under one mutex, or have the semaphore, at one time.
 fn exclusive(random: &Random, told: &Told) -> Result<(), TestCaseError> {
-    let mut under = vec![Vec::new(); MUTEXES as usize];
+    let mut under = vec![Vec::new(); SEMAPHORE as usize + 1];
     for (task, marks) in random.marks.iter().enumerate() {
         let done = told.done.iter().filter(|done| done.0 == task);
         for (&(_, end, latency), mutex) in done.zip(marks.iter().cycle()) {
@@ -222,6 +236,22 @@ fn a_mutex_is_not_handed_over() {
     assert_eq!(order.len(), 2);
     assert_eq!(told.exits.len(), 2);
     assert_eq!(order[0], 0, "{told:?}");
+}
+
+/// Who waits for a semaphore has it as soon as it is up: who asks for it again waits behind (`__up()`).
+#[test]
+fn a_semaphore_is_handed_over_to_who_waits_first() {
+    let (down, up) = (call(Call::Down { semaphore: 0 }), call(Call::Up { semaphore: 0 }));
+    let takes = |start| vec![Op::Run(ns(start)), down, Op::Sleep(ns(50_000)), Op::Done, up, back(1, 4)];
+    let order = |count| {
+        let told = on_one_cpu(vec![takes(1_000), takes(2_000)], &[("s", count)], 100_000_000);
+        told.done.iter().map(|done| done.0).collect::<Vec<_>>()
+    };
+    assert_eq!(order(1), [0, 1, 0, 1, 0, 1, 0, 1]);
+    // Two have it at a time, and who is up first is no question of the semaphore.
+    assert_eq!(order(2).len(), 8);
+    let texts = deadlock(vec![vec![down, down]], &[("s", 1)]);
+    assert_eq!(texts, ["task 0 waits for semaphore s (step 1)"]);
 }
 
 #[test]

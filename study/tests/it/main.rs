@@ -9,6 +9,7 @@ mod capture;
 mod captured_groups;
 mod compare;
 mod compare_simulated;
+mod dbench;
 mod experiment_files;
 mod experiment_names;
 mod fit;

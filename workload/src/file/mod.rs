@@ -45,7 +45,7 @@ pub(crate) struct WorkloadFile {
     changes: Vec<ChangeDef>,
 }
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 15] = [
     "change",
     "group",
     "interrupt",
@@ -54,6 +54,8 @@ const KEYS: [&str; 13] = [
     "mutex",
     "condition",
     "barrier",
+    "semaphore",
+    "workqueue",
     "spinlock",
     "distribution",
     "phase",

@@ -1,4 +1,4 @@
-//! `[[channel]]`, `[[mutex]]`, `[[condition]]`, `[[barrier]]`, `[[spinlock]]`.
+//! `[[channel]]`, `[[mutex]]`, `[[condition]]`, `[[barrier]]`, `[[semaphore]]`, `[[workqueue]]`, `[[spinlock]]`.
 
 use super::step::Names;
 use super::{Place, name};
@@ -26,6 +26,8 @@ pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, InputError>
         (Kind::Mutex, &["name", "per_instance"]),
         (Kind::Condition, &["name", "per_instance"]),
         (Kind::Barrier, &["name", "participants", "per_instance"]),
+        (Kind::Semaphore, &["name", "count", "per_instance"]),
+        (Kind::Workqueue, &["name", "items", "per_instance"]),
         (Kind::Spinlock, &["name", "per_instance"]),
     ] {
         for table in root.tables(kind.name(), keys)? {
@@ -45,6 +47,8 @@ fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, InputError> {
     let capacity = match kind {
         Kind::Channel => Some(table.need_number("capacity", &COUNT)? as u32),
         Kind::Barrier => table.number("participants", &COUNT)?.map(|tasks| tasks as u32),
+        Kind::Semaphore => Some(table.number("count", &COUNT)?.map_or(1, |count| count as u32)),
+        Kind::Workqueue => Some(table.number("items", &COUNT)?.map_or(1, |items| items as u32)),
         Kind::Mutex | Kind::Condition | Kind::List | Kind::Spinlock => Some(1),
     };
     let costs = if kind == Kind::Channel { costs(table)? } else { ChannelCosts::default() };

@@ -58,7 +58,7 @@ const WORDS: [(&str, Step); 6] = [
 ];
 
 /// Steps written as a table, with its other keys.
-const TABLES: [(&str, &[&str]); 22] = [
+const TABLES: [(&str, &[&str]); 25] = [
     ("run", &["jitter"]),
     ("softirq", &["jitter"]),
     ("sleep", &["jitter"]),
@@ -74,6 +74,9 @@ const TABLES: [(&str, &[&str]); 22] = [
     ("signal", &[]),
     ("broadcast", &[]),
     ("barrier", &[]),
+    ("down", &[]),
+    ("up", &[]),
+    ("queue_work", &["workqueue"]),
     ("fork", &[]),
     ("nice", &[]),
     ("policy", &["priority", "runtime", "deadline", "period"]),
@@ -181,6 +184,12 @@ fn call(
         "signal" => Call::Signal { cond: resource(kind, Kind::Condition)? },
         "broadcast" => Call::Broadcast { cond: resource(kind, Kind::Condition)? },
         "barrier" => Call::Barrier { barrier: resource(kind, Kind::Barrier)? },
+        "down" => Call::Down { semaphore: resource(kind, Kind::Semaphore)? },
+        "up" => Call::Up { semaphore: resource(kind, Kind::Semaphore)? },
+        "queue_work" => Call::QueueWork {
+            workqueue: resource("workqueue", Kind::Workqueue)?,
+            program: program(table, kind, names)?,
+        },
         "recv" => {
             let room = table.need_number("room", &(1..=u64::from(u32::MAX)))? as u32;
             Call::RecvBatch { channel: resource(kind, Kind::Channel)?, room, all: table.flag("all")?.unwrap_or(false) }

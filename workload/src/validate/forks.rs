@@ -1,4 +1,4 @@
-//! Which programs fork which, for many programs: in a file each task may have its own.
+//! Which programs fork which, and queue which as work, for many programs: in a file each task may have its own.
 
 use crate::error::{About, WorkloadError};
 use crate::{Op, Program, Task};
@@ -6,30 +6,29 @@ use std::collections::BTreeMap;
 
 /// By program: the programs that its steps fork, ascending, each once.
 pub(super) fn forked(programs: &[Program]) -> Vec<Vec<usize>> {
-    programs.iter().map(forked_by).collect()
+    let forks = |op: &Op| matches!(op, Op::Fork { .. });
+    programs.iter().map(|program| started_by(program, forks)).collect()
 }
 
-fn forked_by(program: &Program) -> Vec<usize> {
-    let mut children: Vec<usize> = program
-        .ops
-        .iter()
-        .filter_map(|op| match *op {
-            Op::Fork { program } => Some(program as usize),
-            _ => None,
-        })
-        .collect();
-    children.sort_unstable();
-    children.dedup();
-    children
+fn started_by(program: &Program, by: fn(&Op) -> bool) -> Vec<usize> {
+    let steps = program.ops.iter().filter(|op| by(op));
+    let mut started: Vec<usize> = steps.filter_map(Op::starts).map(|program| program as usize).collect();
+    started.sort_unstable();
+    started.dedup();
+    started
 }
 
-/// By program: whether one of these programs is it, or forks it, by itself or by what it forks.
+fn any(_: &Op) -> bool {
+    true
+}
+
+/// By program: whether one of these programs is it, or forks or queues it, by itself or by what it starts.
 pub(crate) fn reached(programs: &[Program], from: impl IntoIterator<Item = usize>) -> Vec<bool> {
     let mut reached = vec![false; programs.len()];
     let mut todo: Vec<usize> = from.into_iter().collect();
     while let Some(program) = todo.pop() {
         if !std::mem::replace(&mut reached[program], true) {
-            todo.extend(forked_by(&programs[program]));
+            todo.extend(started_by(&programs[program], any));
         }
     }
     reached
@@ -58,7 +57,7 @@ pub(super) fn children_first(forked: &[Vec<usize>]) -> Option<Vec<usize>> {
 /// The most programs in all families.
 const FAMILIES_MAX: usize = 10_000_000;
 
-/// By program that a task runs: itself and all that it and its children fork, ascending.
+/// By program that a task runs: itself and all that it, its children and kworkers for it run, ascending.
 pub(super) type Families = BTreeMap<usize, Vec<usize>>;
 
 /// Returns the families of the programs that tasks run.
@@ -66,7 +65,7 @@ pub(super) type Families = BTreeMap<usize, Vec<usize>>;
 /// # Errors
 /// They are too large. Long chains of forks, each of which tasks begin, make them so.
 pub(super) fn families(programs: &[Program], tasks: &[Task]) -> Result<Families, WorkloadError> {
-    let forked = forked(programs);
+    let started: Vec<Vec<usize>> = programs.iter().map(|program| started_by(program, any)).collect();
     let (mut families, mut total) = (Families::new(), 0);
     // By program: the last family that it was found to be in.
     let mut seen = vec![usize::MAX; programs.len()];
@@ -78,7 +77,7 @@ pub(super) fn families(programs: &[Program], tasks: &[Task]) -> Result<Families,
         seen[root] = root;
         while let Some(&program) = family.get(next) {
             next += 1;
-            for &child in &forked[program] {
+            for &child in &started[program] {
                 if std::mem::replace(&mut seen[child], root) != root {
                     family.push(child);
                 }

@@ -60,6 +60,7 @@ impl Workload {
                 .and_then(|()| check_sets(program, &self.cpu_sets, nr_cpus));
             check.map_err(|wrong| wrong.in_program(program))?;
         }
+        program::check_work(&self.programs)?;
         let unknown = |task: &&Task| task.program as usize >= self.programs.len();
         if let Some(task) = self.tasks.iter().find(unknown) {
             let what = format!("it runs program {}, of {}", task.program, self.programs.len());
@@ -307,16 +308,12 @@ fn all_forks(programs: &[Program]) -> impl Iterator<Item = (usize, usize, usize)
     })
 }
 
-/// Returns a program and those that it and its children fork.
+/// Returns a program and those that it starts in other tasks, and those in theirs.
 pub(crate) fn with_children(program: usize, programs: &[Program]) -> BTreeSet<usize> {
     let (mut seen, mut todo) = (BTreeSet::new(), vec![program]);
     while let Some(program) = todo.pop() {
         if seen.insert(program) {
-            let forked = programs[program].ops.iter().filter_map(|op| match *op {
-                Op::Fork { program } => Some(program as usize),
-                _ => None,
-            });
-            todo.extend(forked);
+            todo.extend(programs[program].ops.iter().filter_map(Op::starts).map(|program| program as usize));
         }
     }
     seen

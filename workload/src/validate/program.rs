@@ -2,6 +2,7 @@
 //! the task that holds them.
 
 use super::WrongStep;
+use crate::error::WorkloadError;
 use crate::{Call, Op, Program};
 use std::collections::BTreeSet;
 
@@ -24,6 +25,9 @@ fn check_step(step: usize, op: &Op, programs: usize) -> Result<(), String> {
             Err(format!("a jitter of {}%; expected 0 to 100", work.jitter_pct))
         }
         Op::Fork { program } if program as usize >= programs => Err(format!("forks program {program}, of {programs}")),
+        Op::Call(Call::QueueWork { program, .. }) if program as usize >= programs => {
+            Err(format!("queues program {program}, of {programs}"))
+        }
         Op::Repeat { to, .. } if to as usize >= step => {
             Err(format!("goes back to step {to}; expected an earlier step"))
         }
@@ -45,6 +49,27 @@ fn check_call(call: Call) -> Result<(), String> {
         Call::RecvBatch { room: 0, .. } => Err("waits for room of 0 messages; expected 1 or more".to_owned()),
         _ => Ok(()),
     }
+}
+
+/// Checks that what kworkers do ends, and is nothing that kworkers cannot do.
+pub(super) fn check_work(programs: &[Program]) -> Result<(), WorkloadError> {
+    let queued = |op: &Op| op.starts().filter(|_| !matches!(op, Op::Fork { .. }));
+    let work: BTreeSet<u32> = programs.iter().flat_map(|program| &program.ops).filter_map(queued).collect();
+    for &number in &work {
+        let program = &programs[number as usize];
+        for (step, op) in program.ops.iter().enumerate() {
+            let what = match op {
+                Op::Repeat { times: None, .. } => "repeats for ever, and a kworker does it; expected a number of times",
+                Op::Fork { .. } | Op::Wait => "is a fork or a wait for children, and a kworker does it; expected none",
+                Op::Call(Call::Exec | Call::Affinity { .. } | Call::Realtime(_) | Call::IdlePolicy(_)) => {
+                    "changes what a kworker is; expected no such step in what kworkers do"
+                }
+                _ => continue,
+            };
+            return Err(WrongStep::new(step, what).in_program(program));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that a transaction begins before it is done. Steps are first reached in their order, because only `Repeat`

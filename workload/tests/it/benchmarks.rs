@@ -61,12 +61,14 @@ fn every_number_has_an_origin_and_what_no_source_gives_says_that_it_is_assumed()
             let options = ["fds", "loops", "size", "cpus", "threads"];
             let until_2023 = ["version", "message_threads", "sleeptime", "cputime", "message_cputime"];
             let of_requests = ["message_threads", "sleep", "operations", "footprint", "locking", "rps"];
-            let of_schbench: &[&str] = match name.split_once(':') {
+            let of_the_benchmark: &[&str] = match name.split_once(':') {
+                // Of the file system's source, and of mkfs.
+                Some(("dbench", _)) => &["ags", "inodegc"],
                 Some(("schbench", "normal" | "workers")) => &until_2023,
                 Some(("schbench", _)) => &of_requests,
                 _ => &[],
             };
-            let own = (told && options.contains(&param.name.as_str())) || of_schbench.contains(&param.name.as_str());
+            let own = (told && options.contains(&param.name.as_str())) || of_the_benchmark.contains(&param.name.as_str());
             assert_eq!(param.origin.starts_with("assumed: "), !own, "{name} {}: {}", param.name, param.origin);
         }
     }

@@ -172,7 +172,7 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("[[channel]]", "[[chanel]]"),
         "8: `chanel`: unknown key; expected change, group, interrupt, workload, channel, mutex, condition, barrier, \
-         spinlock, distribution, phase, program, task\n  hint: did you mean `channel`?"
+         semaphore, workqueue, spinlock, distribution, phase, program, task\n  hint: did you mean `channel`?"
     );
     assert_eq!(changed("sync = true", "xyz = 1"), "20: `program.ops.xyz`: unknown key; expected send, sync");
     assert_eq!(
@@ -227,14 +227,14 @@ fn unknown_names_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("\"wait\"", "\"wiat\""),
         "22: `program.ops`: unknown step \"wiat\"; expected wait, exit, begin, done, yield, exec, run, softirq, \
-         sleep, io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, \
-         nice, policy, slice, repeat, loop, phase\n  hint: did you mean `wait`?"
+         sleep, io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, down, \
+         up, queue_work, fork, nice, policy, slice, repeat, loop, phase\n  hint: did you mean `wait`?"
     );
     assert_eq!(
         changed("{sleep = \"1.5ms\"}", "{slep = \"1.5ms\"}"),
         "22: `program.ops`: unknown step {slep}; expected one of run, softirq, sleep, io, sleep_until, timer, send, \
-         recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, loop, \
-         phase\n  hint: did you mean `sleep`?"
+         recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, down, up, queue_work, fork, nice, \
+         policy, slice, repeat, loop, phase\n  hint: did you mean `sleep`?"
     );
     assert_eq!(
         changed("\"wait\"", "\"sleep\""),

@@ -52,7 +52,8 @@ name = "wakes"
 ops = [
   {sleep_until = "5ms"}, {barrier = "all"}, {timer = "t", period = "2ms", mode = "absolute"},
   {timer = "u", period = "3ms"}, {timer = "t", period = "1ms", mode = "relative"},
-  {signal = "c"}, {broadcast = "c"}, {send = "q"}, {send = "q"}, {barrier = "own"}, {repeat = {to = 2}},
+  {signal = "c"}, {broadcast = "c"}, {queue_work = "f", workqueue = "g"}, {send = "q"}, {send = "q"},
+  {barrier = "own"}, {repeat = {to = 2}},
 ]
 
 [[task]]
@@ -66,6 +67,20 @@ program = "wakes"
 
 [[spinlock]]
 name = "s"
+
+[[semaphore]]
+name = "agi"
+count = 2
+per_instance = false
+
+[[workqueue]]
+name = "g"
+items = 32
+per_instance = false
+
+[[program]]
+name = "f"
+ops = [{down = "agi"}, {run = "10us"}, {up = "agi"}]
 "#;
 
 fn read(text: &str, instances: u32) -> Result<Workload, WorkloadError> {
@@ -84,8 +99,8 @@ fn changed(from: &str, to: &str) -> String {
 #[test]
 fn every_call_is_read() {
     let workload = read(GOOD, 2).unwrap();
-    // Numbered by kind: channels, mutexes, conditions, barriers, spin locks.
-    let (q, m, c, all, own, s) = (0, 1, 2, 3, 4, 5);
+    // Numbered by kind: channels, mutexes, conditions, barriers, semaphores, workqueues, spin locks.
+    let (q, m, c, all, own, agi, gc, s) = (0, 1, 2, 3, 4, 5, 6, 7);
     let calls = |program: usize| workload.programs[program].ops.iter().filter_map(Op::call).collect::<Vec<_>>();
     assert_eq!(
         calls(0),
@@ -116,9 +131,11 @@ fn every_call_is_read() {
             timer(0, 1, TimerMode::Relative),
             Call::Signal { cond: c },
             Call::Broadcast { cond: c },
+            Call::QueueWork { workqueue: gc, program: 2 },
             Call::Barrier { barrier: own },
         ]
     );
+    assert_eq!(calls(2), [Call::Down { semaphore: agi }, Call::Up { semaphore: agi }]);
     let resources: Vec<_> = workload.channels.iter().map(|r| (r.name.as_str(), r.capacity)).collect();
     let expected = [
         ("q 0", 8),
@@ -130,11 +147,13 @@ fn every_call_is_read() {
         ("all", 6),
         ("own 0", 3),
         ("own 1", 3),
+        ("agi", 2),
+        ("g", 32),
         ("s 0", 1),
         ("s 1", 1),
     ];
     assert_eq!(resources, expected);
-    assert_eq!(*workload.tasks.last().unwrap().channels, [1, 3, 5, 6, 8, 10]);
+    assert_eq!(*workload.tasks.last().unwrap().channels, [1, 3, 5, 6, 8, 9, 10, 12]);
     let costs: Vec<_> = workload.channels.iter().map(|resource| resource.costs).collect();
     assert_eq!(costs[..2], [ChannelCosts { own_lines_pct: 90, message_lines_pct: 30, waited_ns: 600 }; 2]);
     assert!(costs[2..].iter().all(|&costs| costs == ChannelCosts::default()), "{costs:?}");

@@ -120,34 +120,63 @@ fn a_server_of_stress_ng_streams_512_messages_for_one_connect() {
     assert_eq!(workload.tasks.len(), 4);
 }
 
+/// Lines 601 to 4173 of dbench's client.txt: so many requests, of which these take an allocation group's header.
 #[test]
-fn a_client_of_dbench_replays_tbenchs_mix_and_flushes_once_in_three_rounds() {
-    let (files, network) = (at("dbench:fileio", 2, &[]), at("tbench:loopback", 2, &[]));
-    let done = |workload| count(workload, "client", |op| *op == Op::Done);
-    assert_eq!((done(&files), done(&network)), (29, 29));
-    // 5 opens, an unlink and 2 writes.
-    assert_eq!(count(&files, "client", |op| matches!(op.call(), Some(Call::Lock { .. }))), 8);
-    let ops = &program(&files, "client").ops;
-    let tail = &ops[ops.len() - 3..];
-    assert_eq!((tail[0], tail[2]), (Op::Repeat { to: 1, times: Some(3) }, Op::Repeat { to: 1, times: None }));
-    assert!(matches!(tail[1], Op::Call(Call::Io(_))));
-    let copied = work(&at("dbench:fileio", 1, &[("copy", 1000), ("bytes", 8_000)]), "client")
-        - work(&at("dbench:fileio", 1, &[("copy", 1000), ("bytes", 0)]), "client");
-    assert_eq!(copied, 10 * 8_000);
+fn a_client_of_dbench_replays_the_load_file() {
+    let workload = at("dbench:fileio", 5, &[]);
+    let calls = |name: &str, is: fn(Call) -> bool| count(&workload, name, |op| op.call().is_some_and(is));
+    for client in 0..4 {
+        let name = format!("client {client}");
+        assert_eq!(count(&workload, &name, |op| *op == Op::Done), 3573);
+        assert_eq!(calls(&name, |call| matches!(call, Call::Down { .. })), 124 + 124 + 43);
+        assert_eq!(calls(&name, |call| matches!(call, Call::QueueWork { .. })), 124);
+        assert_eq!(calls(&name, |call| matches!(call, Call::Io(_))), 43);
+    }
+    // The fifth client begins in the group of the first.
+    let programs: Vec<u32> = workload.tasks.iter().map(|task| task.program).collect();
+    assert_eq!(programs, [0, 1, 2, 3, 0, 4]);
+    let copied = work(&at("dbench:fileio", 1, &[("copy", 1000)]), "client 0")
+        - work(&at("dbench:fileio", 1, &[("copy", 0)]), "client 0");
+    // Each stretch of the load file has one size of reads, and one of writes, rounded down.
+    assert!((19_000_000..19_119_736 + 1).contains(&copied), "{copied} of 19119736 bytes");
 }
 
 #[test]
-fn a_load_file_of_dbench_is_so_many_rounds_and_one_transaction() {
-    let workload = at("dbench:loadfile", 2, &[("rounds", 10)]);
+fn a_file_of_dbench_is_unlinked_in_the_group_that_it_was_made_in() {
+    let workload = at("dbench:fileio", 4, &[]);
+    let of = |program: usize, at: fn(Call) -> Option<u32>| -> Vec<u32> {
+        workload.programs[program].ops.iter().filter_map(|op| at(op.call()?)).collect()
+    };
+    let inodes = |call| match call {
+        // The AGI's semaphores have even numbers.
+        Call::Down { semaphore } if semaphore % 2 == 0 => Some(semaphore),
+        _ => None,
+    };
+    let mut groups = of(0, inodes);
+    let other = of(1, inodes);
+    groups.iter_mut().for_each(|group| *group = (*group - 2 + 2) % 8 + 2);
+    assert_eq!(groups, other, "the next client's directories are one group on");
+    for group in 0..4 {
+        let frees = format!("inactivate {group}");
+        let downs: Vec<_> = program(&workload, &frees).ops.iter().filter_map(|op| op.call()).collect();
+        let (agi, agf) = (2 + 2 * group, 3 + 2 * group);
+        let [down, up] = [|semaphore| Call::Down { semaphore }, |semaphore| Call::Up { semaphore }];
+        assert_eq!(downs, [down(agi), up(agi), down(agf), up(agf)]);
+    }
+    // Before 5.14 who unlinks a file frees what it had.
+    let before = at("dbench:fileio", 1, &[("inodegc", 0)]);
+    assert_eq!(before.programs.len(), 2);
+    assert_eq!(count(&before, "client 0", |op| matches!(op.call(), Some(Call::Down { .. }))), 3 * 124 + 43 + 124);
+}
+
+#[test]
+fn a_load_file_of_dbench_is_one_transaction() {
+    let workload = at("dbench:loadfile", 2, &[]);
     assert_eq!((workload.metric.as_str(), workload.unit.as_str()), ("frame_mean", "ms"));
-    assert_eq!(count(&workload, "client", |op| *op == Op::Done), 1);
-    let ops = &program(&workload, "client").ops;
-    // Three rounds to a flush, four times.
-    let back = |to, times| Op::Repeat { to, times };
-    let tail = &ops[ops.len() - 5..];
-    assert_eq!((ops[1], tail[0], tail[2]), (Op::Begin, back(2, Some(3)), back(2, Some(4))));
-    assert_eq!(tail[3..], [Op::Done, back(1, None)]);
-    assert_eq!(work(&workload, "client"), work(&at("dbench:fileio", 2, &[]), "client"));
+    assert_eq!(count(&workload, "client 0", |op| *op == Op::Done), 1);
+    let ops = &program(&workload, "client 0").ops;
+    assert_eq!((ops[1], ops[ops.len() - 2..].to_vec()), (Op::Begin, vec![Op::Done, Op::Repeat { to: 1, times: None }]));
+    assert_eq!(work(&workload, "client 0"), work(&at("dbench:fileio", 2, &[]), "client 0"));
 }
 
 /// QPS are 16 × TPS in the posting of SIS_SHORT on Kunpeng.

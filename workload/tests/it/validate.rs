@@ -1,6 +1,6 @@
 //! What cannot run is refused, with what it is about.
 
-use wakelab_workload::{Op, Work, Workload, synthetic};
+use wakelab_workload::{Call, Channel, Op, Program, Work, Workload, synthetic};
 
 const WORK: Work = Work::uniform(50_000, 10);
 
@@ -54,6 +54,38 @@ fn a_wrong_channel_or_step_is_named() {
     );
     assert_eq!(step(Op::Repeat { to: 0, times: Some(0) }), "program ping, step 1: repeats 0 times; expected 1 or more");
     assert_eq!(step(Op::Sleep(Work::uniform(1, 101))), "program ping, step 1: a jitter of 101%; expected 0 to 100");
+}
+
+#[test]
+fn what_kworkers_cannot_do_is_refused() {
+    let queue = |program| Op::Call(Call::QueueWork { workqueue: 0, program });
+    assert_eq!(says(|w| w.programs[1].ops[1] = queue(9)), "program ping, step 1: queues program 9, of 2");
+    let says = |ops: Vec<Op>| {
+        says(|w| {
+            w.channels.push(Channel::new("work", 1));
+            w.programs.push(Program { name: "work".to_owned(), ops });
+            w.programs[1].ops.insert(1, Op::Call(Call::QueueWork { workqueue: 2, program: 2 }));
+            w.tasks.iter_mut().for_each(|task| task.channels = [0, 1, 4].into());
+        })
+    };
+    let run = Op::Run(WORK);
+    assert_eq!(
+        says(vec![run, Op::Repeat { to: 0, times: None }]),
+        "program work, step 1: repeats for ever, and a kworker does it; expected a number of times"
+    );
+    assert_eq!(
+        says(vec![Op::Fork { program: 0 }]),
+        "program work, step 0: is a fork or a wait for children, and a kworker does it; expected none"
+    );
+    assert_eq!(
+        says(vec![run, Op::Call(Call::Exec)]),
+        "program work, step 1: changes what a kworker is; expected no such step in what kworkers do"
+    );
+    // What it uses, the task has to have.
+    assert_eq!(
+        says(vec![Op::Call(Call::Down { semaphore: 3 })]),
+        "task ping 0: program ping uses 4 channels, the task has 3"
+    );
 }
 
 #[test]

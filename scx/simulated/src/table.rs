@@ -1,8 +1,8 @@
 //! Results of a real kernel beside those of the simulator, what differs first.
 
-use crate::doings::Quantities;
-use crate::{Ran, Results};
 use std::fmt::Write;
+use wakelab_scx_loads::doings::Quantities;
+use wakelab_scx_loads::{Ran, Results};
 
 /// How far the simulated number may be from the range of the live ones: by so much, or this part of it, whichever is
 /// more.

@@ -1,7 +1,5 @@
 //! The same load under the same object, simulated on the guest's machine.
 
-use crate::doings::{Doing, Quantities, Queued, What, Who, quantities};
-use crate::loads::Load;
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -12,6 +10,8 @@ use wakelab_ext::listened::{CallListener, Listened};
 use wakelab_ext::ops::{Host, Ops, Scheduler};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
+use wakelab_scx_loads::Load;
+use wakelab_scx_loads::doings::{Doing, Quantities, Queued, What, Who, quantities};
 use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::Workload;
 
@@ -131,24 +131,4 @@ pub fn simulate(
         remote: stats.remote,
     };
     Ok(quantities(&doings.doings, &queued, &workload.tasks, load.time, load.name == "order"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::loads::LOADS;
-    use wakelab_scheduler::BpfScheduler;
-
-    /// In guests of 7.2 it takes 23.5 to 24.0 ms: when five ticks of 4 ms have passed, the task has run for 20 ms but
-    /// for what the handler of the first took.
-    #[test]
-    fn a_slice_of_five_ticks_ends_at_the_sixth() {
-        let object = include_bytes!("../../../bpf/tests/data/scx_simple.bpf.o");
-        let scheduler = BpfScheduler::new("scx_simple", object, "").unwrap();
-        let (machine, kernel) = crate::guest().unwrap();
-        let load = &LOADS[0];
-        let found = simulate(&scheduler, &machine, kernel, load, &load.workload().unwrap(), 1).unwrap();
-        let stretch = found.numbers["stretch until another runs, median"];
-        assert!((23.9..24.1).contains(&stretch), "{stretch} ms");
-    }
 }

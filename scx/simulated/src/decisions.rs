@@ -85,7 +85,7 @@ impl Scheduler for Recorded<'_> {
 /// Fails if the object is not scx_wakelab's, if a run fails, or if a recording cannot be written.
 pub fn record(mut scheduler: BpfScheduler, out: &Path) -> Result<ExitCode> {
     scheduler.set("recording", 1);
-    let kernel = Preset::get(crate::KERNEL).map_err(|error| anyhow!("{error}"))?;
+    let kernel = Preset::get(wakelab_scx_loads::KERNEL).map_err(|error| anyhow!("{error}"))?;
     for (machine, time) in MACHINES {
         let machine = wakelab_machine::get(machine).map_err(|error| anyhow!("{error}"))?;
         for (load, amount) in LOADS {
