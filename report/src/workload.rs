@@ -69,7 +69,7 @@ pub fn show_text(description: &Description) -> String {
     }
     if !workload.channels.is_empty() {
         let costly = workload.channels.iter().any(|channel| channel.costs != ChannelCosts::default());
-        let mut columns = vec!["channel", "kind", "messages it holds, tasks that meet"];
+        let mut columns = vec!["channel", "kind", "messages, tasks that meet, count, items"];
         columns.extend(costly.then_some(["own lines %", "message lines %", "waited"]).into_iter().flatten());
         let mut channels = table(&columns, 2);
         let kinds = workload.kinds().unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::pm::rcu::{grace_period_ns, queues_callbacks};
 use crate::sched_cache::CacheState;
 use crate::search::Search;
 use crate::system::{Llc, System};
-use crate::task::{State, Task, Wait};
+use crate::task::{Of, State, Task, Wait};
 use crate::tick::Hrtimer;
 use crate::uclamp::UclampState;
 use crate::{CpuTime, Setup};
@@ -144,7 +144,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let avg = init_entity_runnable_average(1024);
         let shell = self.add(Task::new(0, &[], 0, true, avg), Entity::new(Policy::Normal, 0, 0));
         let task = &mut self.sys.tasks[shell.0 as usize];
-        (task.workload, task.state) = (false, State::Dead);
+        (task.of, task.state) = (Of::Machine, State::Dead);
         let now = self.sys.clock_task(LAUNCHER);
         let _ = self.launcher.enqueue_task(&mut self.sys.es, now, shell, EnqueueFlags::WAKEUP);
         self.launcher.schedule(&mut self.sys.es, now, Prev::Runs);
@@ -179,7 +179,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
                 Entity::new(Policy::Normal, 0, 0),
             );
             let task = &mut self.sys.tasks[id.0 as usize];
-            (task.workload, task.cpu, task.state) = (false, cpu, State::Sleeping(Wait::Timer));
+            (task.of, task.cpu, task.state) = (Of::Machine, cpu, State::Sleeping(Wait::Timer));
             let first = self.random.below(period);
             self.at(first, TimedEvent::Timer(id));
             self.emit_task(id);
@@ -197,7 +197,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let new = Task::new(program, &[], 0, false, init_entity_runnable_average(1024));
         let id = self.add(new, Entity::new(Policy::Normal, 0, 0));
         let task = &mut self.sys.tasks[id.0 as usize];
-        (task.workload, task.cpu, task.state) = (false, LAUNCHER, State::Sleeping(Wait::Timer));
+        (task.of, task.cpu, task.state) = (Of::Machine, LAUNCHER, State::Sleeping(Wait::Timer));
         self.at(grace_period_ns(model.hz, model.nr_cpus()), TimedEvent::Timer(id));
         self.emit_task(id);
     }
@@ -246,7 +246,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
                 task: id.0,
                 name: &self.sys.task_name(id),
                 parent: task.parent.or(task.forker).map(|parent| parent.0),
-                workload: task.workload,
+                workload: task.workload(),
                 nice: entity.nice,
                 idle_policy: entity.is_idle(),
                 affinity: &self.sys.model.masks[task.mask as usize],

@@ -64,8 +64,8 @@ pub struct Sim<'m, 's, S> {
     pub wakeups: u64,
     /// Events so far, of CPUs and timed.
     pub events: u64,
-    /// Tasks of the workload that do not wait for another task: they run, wait for a CPU or a timer, are being woken,
-    /// or are still to be forked. At 0 nothing can happen any more.
+    /// Tasks of the workload, and kworkers that they wait for, that do not wait for another task: they run, wait for a
+    /// CPU or a timer, are being woken, or are still to be forked. At 0 nothing can happen any more.
     pub nr_unblocked: u64,
     /// Tasks of the workload that have not exited.
     pub nr_unexited: u64,
@@ -148,10 +148,14 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Who waits for what, for the report of a deadlock.
     fn waiting(&self) -> Vec<Waiting> {
         let workload = self.sys.model.workload;
-        let tasks = self.sys.tasks.iter().enumerate().filter(|(_, task)| task.workload);
+        let tasks = self.sys.tasks.iter().enumerate().filter(|(_, task)| task.matters());
         tasks
             .filter_map(|(id, task)| {
                 let State::Sleeping(wait) = task.state else { return None };
+                // A kworker without items waits for nobody.
+                if matches!(wait, crate::task::Wait::Work(_)) {
+                    return None;
+                }
                 Some(Waiting {
                     task: self.sys.task_name(TaskId(id as u32)),
                     step: task.pc as usize,

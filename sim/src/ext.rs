@@ -14,7 +14,7 @@ use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::model::Model;
 use crate::system::{BOOT_NS, System};
-use crate::task::State;
+use crate::task::{Of, State};
 use crate::{Setup, SimError};
 use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
@@ -339,7 +339,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     let task = &mut self.sys.tasks[id.0 as usize];
                     let mask = std::mem::replace(&mut task.mask, 0);
                     task.pinned = false;
-                    if !task.workload
+                    if !task.workload()
                         && let Some(state) = &mut self.sys.ext
                     {
                         state.unbound.push((id, mask));
@@ -530,19 +530,23 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
         let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
         // Kworkers are bound to their CPUs, and named after them (`format_worker_id()`, 7.2).
-        let program = self.sys.model.programs[task.program as usize].name.as_str();
-        let kworker = !task.workload && program == "kworker";
-        let comm = match kworker {
-            true => format!("kworker/{}:0", task.cpu),
-            false if id == SHELL => "sh".to_owned(),
-            false => self.sys.task_name(id),
+        let program = match task.of {
+            Of::Machine => self.sys.model.programs[task.program as usize].name.as_str(),
+            Of::Workload | Of::Workqueue => "",
+        };
+        let kworker = task.of == Of::Workqueue || program == "kworker";
+        let comm = match task.of {
+            Of::Workqueue => format!("kworker/{}:1", task.cpu),
+            _ if kworker => format!("kworker/{}:0", task.cpu),
+            _ if id == SHELL => "sh".to_owned(),
+            _ => self.sys.task_name(id),
         };
         let info = TaskInfo {
             task: id,
             comm,
             process: task.process.unwrap_or(id.0 | 1 << 31),
-            parent: task.parent.or(task.forker).or(task.workload.then_some(SHELL)),
-            kthread: !task.workload && program != "daemon" && id != SHELL,
+            parent: task.parent.or(task.forker).or(task.workload().then_some(SHELL)),
+            kthread: !task.workload() && program != "daemon" && id != SHELL,
             kworker,
             priorities: self.sys.priorities(id),
             cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),

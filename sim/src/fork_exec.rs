@@ -126,7 +126,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Some(decision) => self.sys.allowed_or_fallback(id, decision.cpu),
             None => prev_cpu,
         };
-        let (waker, workload) = (parent.or(forker).map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload);
+        let (waker, workload) = (parent.or(forker).map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload());
         self.emit_detail(|_| Event::Placed {
             waker_cpu: this_cpu,
             waker,
@@ -191,7 +191,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let wakee = Wakee { on_rq: true, is_current: true, ..self.sys.wakee(id) };
         let waker = Waker { wakee_flips: wakee.wakee_flips, h_load: wakee.h_load, ..Waker::new(cpu) };
-        let workload = self.sys.tasks[id.0 as usize].workload;
+        let workload = self.sys.tasks[id.0 as usize].workload();
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::EXEC };
         self.emit_inputs(&wakeup, None);
         self.sys.refresh_groups(GroupsRead::All);

@@ -1,6 +1,5 @@
 //! What tasks wait for each other with: mutexes, condition variables and barriers, as pthreads make them of futexes,
-//! semaphores of the kernel, and schbench's lists of tasks that wait to be answered (`xlist_add()`, `xlist_splice()`,
-//! `fpost()`, `fwait()`).
+//! and schbench's lists of tasks that wait to be answered (`xlist_add()`, `xlist_splice()`, `fpost()`, `fwait()`).
 //!
 //! A step that has to wait stays the task's next one. [`Phase`] says how far the task has come in it, so that it goes
 //! on where it was when it has the CPU again: a waker may have taken it off the queue before it slept.
@@ -23,7 +22,7 @@ pub struct Sync {
     /// The tasks that wait, in the order in which they will be woken.
     pub queue: VecDeque<TaskId>,
     /// The semaphore's count: how many tasks can take it without waiting.
-    count: u32,
+    pub count: u32,
 }
 
 impl Sync {
@@ -149,34 +148,6 @@ impl<S: Sink> Sim<'_, '_, S> {
         task.calls.phase = Phase::Fresh;
         task.pc += 1;
         false
-    }
-
-    /// `down()` (kernel/locking/semaphore.c). Returns whether the task sleeps.
-    pub fn down(&mut self, cpu: Cpu, id: TaskId, semaphore: u32) -> bool {
-        let (sync, task) = (&mut self.sys.syncs[semaphore as usize], &mut self.sys.tasks[id.0 as usize]);
-        // `waiter.up`: whoever called up() handed it over.
-        let handed_over = task.calls.phase == Phase::Woken;
-        if !handed_over && sync.count == 0 {
-            sync.queue.push_back(id);
-            self.block(cpu, id, Wait::Semaphore(semaphore));
-            return true;
-        }
-        sync.count -= u32::from(!handed_over);
-        task.calls.phase = Phase::Fresh;
-        task.pc += 1;
-        false
-    }
-
-    /// `up()`: the first waiter has the semaphore now, and is noted to be woken.
-    pub fn up(&mut self, id: TaskId, semaphore: u32) {
-        let sync = &mut self.sys.syncs[semaphore as usize];
-        let first = sync.queue.pop_front();
-        sync.count += u32::from(first.is_none());
-        self.sys.tasks[id.0 as usize].pc += 1;
-        if let Some(waiter) = first {
-            self.sys.tasks[waiter.0 as usize].calls.phase = Phase::Woken;
-            self.sys.tasks[id.0 as usize].add_to_wake([(waiter, false)]);
-        }
     }
 
     /// What a task waits for at a mutex, a condition, a barrier, a semaphore or a list, for the report of a deadlock.

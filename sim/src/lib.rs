@@ -27,6 +27,7 @@ mod sched_cache;
 mod schedule;
 mod search;
 mod search_policies;
+mod semaphore;
 pub mod steps;
 mod supported;
 mod syscalls;

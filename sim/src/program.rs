@@ -6,7 +6,7 @@ use crate::SimError;
 use crate::cpu::{Doing, Waking};
 use crate::engine::{Mode, Sim, ZERO_TIME_STEPS};
 use crate::event_queue::TimedEvent;
-use crate::task::{Mark, State, Task, Wait};
+use crate::task::{Mark, Of, State, Task, Wait};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{Prev, TaskId};
@@ -41,7 +41,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 return self.schedule(cpu, Prev::Exits);
             }
             let Some(op) = op else {
-                return self.exit(cpu, id);
+                if self.program_ends(cpu, id) {
+                    continue;
+                }
+                return;
             };
             match *op {
                 Op::Run(work) => {
@@ -109,7 +112,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 Op::Sleep(time) => {
                     task.pc += 1;
                     task.in_softirq = false;
-                    if !task.workload {
+                    if !task.matters() {
                         self.background_sleeps(cpu, id);
                     }
                     let time = self.random.work(time, &model.workload.distributions);
@@ -132,7 +135,11 @@ impl<S: Sink> Sim<'_, '_, S> {
                     // release_task(): delayed_put_task_struct(), and from it put_cred_rcu().
                     self.sys.call_rcu(cpu, 2);
                 }
-                Op::Exit => return self.exit(cpu, id),
+                Op::Exit => {
+                    if !self.program_ends(cpu, id) {
+                        return;
+                    }
+                }
                 Op::Call(call) => {
                     if self.call(cpu, id, call) {
                         return;
@@ -197,19 +204,24 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
+    /// The program has come to its end: the task exits, or a kworker has done an item. Returns whether the task goes
+    /// on.
+    fn program_ends(&mut self, cpu: Cpu, id: TaskId) -> bool {
+        if self.sys.tasks[id.0 as usize].of == Of::Workqueue && self.sys.tasks[id.0 as usize].calls.held.is_empty() {
+            return self.item_ends(cpu, id);
+        }
+        self.exit(cpu, id);
+        false
+    }
+
     /// The task ends.
     fn exit(&mut self, cpu: Cpu, id: TaskId) {
         if self.exits_with_mutex(id) {
             return;
         }
-        match self.item_ends(cpu, id) {
-            None => {}
-            Some(true) => return,
-            Some(false) => return self.run_task(cpu, id),
-        }
         let task = &mut self.sys.tasks[id.0 as usize];
         task.state = State::Dead;
-        let (workload, parent) = (task.workload, task.parent);
+        let (workload, parent) = (task.workload(), task.parent);
         if workload {
             self.nr_unblocked -= 1;
             self.nr_unexited -= 1;

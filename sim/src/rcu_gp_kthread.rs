@@ -21,7 +21,7 @@ use crate::event_queue::TimedEvent;
 use crate::model::Model;
 use crate::pm::rcu::jiffies_till_first_fqs;
 use crate::system::System;
-use crate::task::{State, Task, Wait};
+use crate::task::{Of, State, Task, Wait};
 use wakelab_events::sim::Sink;
 use wakelab_kernel::Feature;
 use wakelab_machine::Noise;
@@ -108,7 +108,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             let id = sim.add(new, Entity::new(Policy::Normal, 0, 0));
             let cpu = sim.random.below(u64::from(model.nr_cpus())) as Cpu;
             let task = &mut sim.sys.tasks[id.0 as usize];
-            (task.workload, task.cpu, task.state) = (false, cpu, State::Sleeping(Wait::Timer));
+            (task.of, task.cpu, task.state) = (Of::Machine, cpu, State::Sleeping(Wait::Timer));
             sim.emit_task(id);
             id
         };

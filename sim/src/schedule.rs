@@ -20,7 +20,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if sleeper.iowait == IoWait::Woken {
             sleeper.iowait = IoWait::No;
         }
-        if self.sys.tasks[task.0 as usize].workload && wait != Wait::Timer {
+        if self.sys.tasks[task.0 as usize].matters() && wait != Wait::Timer {
             self.nr_unblocked -= 1;
         }
         self.schedule(cpu, Prev::Sleeps);

@@ -224,7 +224,7 @@ impl System<'_> {
 
     /// How many tasks are not the workload's. They come first.
     pub fn nr_background(&self) -> u32 {
-        self.tasks.iter().position(|task| task.workload).unwrap_or(0) as u32
+        self.tasks.iter().position(Task::workload).unwrap_or(0) as u32
     }
 
     /// The task's name: that of the workload, or the program's name with a number if another task forked it.
@@ -499,7 +499,7 @@ impl BalanceView for System<'_> {
 
     fn kthread_is_per_cpu(&self, task: TaskId) -> bool {
         let task = &self.tasks[task.0 as usize];
-        task.pinned && !task.workload
+        task.pinned && !task.workload()
     }
 
     fn task_has_idle_policy(&self, task: TaskId) -> bool {

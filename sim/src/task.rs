@@ -28,7 +28,7 @@ pub enum Wait {
     Barrier(u32),
     /// This semaphore.
     Semaphore(u32),
-    /// A kworker: an item in this workqueue.
+    /// A kworker: items in this workqueue.
     Work(u32),
     /// An answer on this list.
     Answer(u32),
@@ -72,6 +72,17 @@ pub enum IoWait {
     Woken,
 }
 
+/// Whose a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The workload's.
+    Workload,
+    /// A kworker that does what tasks of the workload queue: they may wait for it.
+    Workqueue,
+    /// The machine's, for which nobody waits: other kthreads, daemons, the shell.
+    Machine,
+}
+
 /// One task. What nearly every event of a task reads comes first, as in [`CpuState`](crate::cpu::CpuState).
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -94,8 +105,8 @@ pub struct Task {
     pub on_cpu: bool,
     /// It may use one CPU only (`nr_cpus_allowed`), so that no CPU has to be chosen.
     pub pinned: bool,
-    /// Whether it belongs to the workload; otherwise it is a kthread.
-    pub workload: bool,
+    /// Whose it is.
+    pub of: Of,
     /// It is in a softirq: its wake-ups do not count as a task's (`in_task()`).
     pub in_softirq: bool,
     /// `marks`, `spinners` and `to_wake` are not empty: nearly every event of a task asks, and should not read their
@@ -151,6 +162,18 @@ pub struct Task {
 }
 
 impl Task {
+    /// Whether it is a task of the workload.
+    #[inline]
+    pub fn workload(&self) -> bool {
+        self.of == Of::Workload
+    }
+
+    /// Whether tasks of the workload may wait for what it does.
+    #[inline]
+    pub fn matters(&self) -> bool {
+        self.of != Of::Machine
+    }
+
     /// Whether it was forked and has not exited.
     pub fn lives(&self) -> bool {
         !matches!(self.state, State::New | State::Dead)
@@ -247,7 +270,7 @@ impl Task {
     /// A task that has not been forked yet, with `avg` as it will start.
     pub fn new(program: u32, channels: &[u32], mask: u32, pinned: bool, avg: SchedAvg) -> Self {
         Task {
-            workload: true,
+            of: Of::Workload,
             program,
             process: None,
             footprint: 0,

@@ -4,7 +4,7 @@ use crate::SimError;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::system::{BOOT_NS, System};
-use crate::task::{State, Task};
+use crate::task::{Of, State, Task};
 use wakelab_events::sim::{NewGroup, Sink};
 use wakelab_kernel::{Preset, ThrottleForm};
 use wakelab_sched::cpumask::Cpu;
@@ -101,7 +101,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             // The groups' entities have numbers among those of tasks.
             for _ in &groups {
                 let mut none = Task::new(0, &[], 0, true, init_entity_runnable_average(0));
-                (none.workload, none.state) = (false, State::Dead);
+                (none.of, none.state) = (Of::Machine, State::Dead);
                 self.sys.tasks.push(none);
             }
         }

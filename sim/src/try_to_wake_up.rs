@@ -24,7 +24,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.wakeups += 1;
         let task = &mut self.sys.tasks[wakee.0 as usize];
         let was_unblocked = matches!(task.state, State::Sleeping(crate::task::Wait::Timer));
-        if task.workload && !was_unblocked {
+        if task.matters() && !was_unblocked {
             self.nr_unblocked += 1;
         }
         if self.sys.es[wakee].sched_delayed {
@@ -65,7 +65,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     scan_began: None,
                     scan_ended: None,
                     claimed: false,
-                    workload: sys.tasks[waking.wakee.0 as usize].workload,
+                    workload: sys.tasks[waking.wakee.0 as usize].workload(),
                 });
                 return self.send_to_wakelist(cpu, own);
             }
@@ -152,7 +152,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             .is_some_and(|waker| self.sys.tasks[waking.wakee.0 as usize].flips.last_wakee == Some(u64::from(waker.0)));
         let kthread = waking.waker.is_some_and(|task| {
             let task = &self.sys.tasks[task.0 as usize];
-            task.pinned && !task.workload
+            task.pinned && !task.workload()
         });
         Wakeup {
             waker: Waker {
@@ -222,7 +222,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             scan_began: scan[0],
             scan_ended: scan[1],
             claimed: sys.cpus[dest as usize].claims != 0,
-            workload: sys.tasks[wakee.0 as usize].workload,
+            workload: sys.tasks[wakee.0 as usize].workload(),
         });
         let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
         (waking.dest, waking.selected) = (dest, decision.is_some());
@@ -482,7 +482,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             scan_began: None,
             scan_ended: None,
             claimed: false,
-            workload: sys.tasks[wakee.0 as usize].workload,
+            workload: sys.tasks[wakee.0 as usize].workload(),
         });
         let uclamp_last = self.sys.uclamp_after_enqueue();
         if !uclamp_last {

@@ -13,6 +13,7 @@
 use crate::engine::Sim;
 use crate::model::Model;
 use crate::system::System;
+use crate::task::Task;
 use crate::{Setup, SimError};
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
@@ -198,7 +199,7 @@ impl System<'_> {
             return;
         }
         // The tasks of the workload follow each other.
-        let first = self.tasks.iter().position(|task| task.workload).unwrap_or(0);
+        let first = self.tasks.iter().position(Task::workload).unwrap_or(0);
         let given = model.tasks.get((id.0 as usize).wrapping_sub(first));
         if let Some(&[min, max]) = given.filter(|given| given.iter().any(Option::is_some)) {
             uclamp.used = true;

@@ -72,8 +72,9 @@ pub enum Call {
     },
     /// `queue_work()` on a bound workqueue (WQ_PERCPU) whose `max_active` is 1: queues an item for the kworker of the
     /// CPU that the task is on. Each workqueue has one kworker on each CPU, of nice value 0, which may use no other
-    /// CPU. It takes one item after the other, and sleeps when none is left. It is woken when as many items are queued
-    /// as the workqueue's capacity; a delayed item that waits for company is written so.
+    /// CPU. It takes one item after the other, and sleeps when none is left. When as many items are queued as
+    /// the workqueue's capacity, it takes them; those that are queued meanwhile wait for as many again. Use a capacity
+    /// above 1 for delayed work that is batched. `done` in an item counts as in a task.
     QueueWork {
         /// Which workqueue.
         workqueue: u32,
@@ -260,7 +261,7 @@ pub enum Kind {
     Barrier,
     /// A semaphore of the kernel. Its capacity is the count that it begins with.
     Semaphore,
-    /// A bound workqueue. Its capacity is how many items are queued on a CPU before its kworker is woken.
+    /// A bound workqueue. Its capacity is how many items are queued on a CPU before its kworker takes them.
     Workqueue,
     /// A list of tasks that wait to be answered. Its capacity is 1.
     List,

@@ -63,7 +63,7 @@ impl System<'_> {
     fn next_event_is_far(&self, cpu: Cpu) -> bool {
         let Some(pm) = &self.pm else { return true };
         let base = self.now / self.model.tick_ns * self.model.tick_ns;
-        let of_wheel = |task: u32| !self.tasks[task as usize].workload;
+        let of_wheel = |task: u32| !self.tasks[task as usize].matters();
         let timer = pm.cpus[cpu as usize].timers.iter().find(|&&(_, task)| of_wheel(task));
         !self.rcu_needs_cpu(cpu) && timer.is_none_or(|&(time, _)| time > base + self.model.tick_ns)
     }
@@ -216,7 +216,7 @@ impl System<'_> {
     /// on the difference.
     pub fn expires(&self, task: TaskId, time: u64) -> u64 {
         let expires = self.now + time;
-        if self.pm.is_none() || self.tasks[task.0 as usize].workload {
+        if self.pm.is_none() || self.tasks[task.0 as usize].matters() {
             return expires;
         }
         expires.next_multiple_of(self.model.tick_ns)
@@ -231,7 +231,7 @@ impl System<'_> {
 
     /// Whether the interrupt is part of the tick, which is counted by itself.
     pub fn is_in_tick(&self, cpu: Cpu, irq: Irq) -> bool {
-        matches!(irq, Irq::Timer(task) if !self.tasks[task.0 as usize].workload)
+        matches!(irq, Irq::Timer(task) if !self.tasks[task.0 as usize].matters())
             && !self.cpus[cpu as usize].tick_stopped
     }
 }

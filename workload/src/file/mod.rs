@@ -137,7 +137,7 @@ impl WorkloadFile {
         let changes = change::read_all(&root.tables("change", &change::KEYS)?, &groups, &tasks)?;
         let runs = reached(&programs, tasks.iter().map(TaskDef::program));
         if let Some(unused) = runs.iter().position(|runs| !runs) {
-            let what = "no task runs or forks this program; expected one that does";
+            let what = "no task runs, forks or queues this program; expected one that does";
             return Err(program_tables[unused].wrong("name", what));
         }
 

@@ -54,7 +54,8 @@ fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, InputError> {
     let costs = if kind == Kind::Channel { costs(table)? } else { ChannelCosts::default() };
     let key = if table.get("participants").is_some() { "participants" } else { "name" };
     let place = Place::of_key(table, key);
-    let per_instance = table.flag("per_instance")?.unwrap_or(true);
+    // The kernel has its workqueues for all.
+    let per_instance = table.flag("per_instance")?.unwrap_or(kind != Kind::Workqueue);
     Ok(ResourceDef { name, kind, capacity, costs, per_instance, place })
 }
 

@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 /// By program: the programs that its steps fork, ascending, each once.
 pub(super) fn forked(programs: &[Program]) -> Vec<Vec<usize>> {
     let forks = |op: &Op| matches!(op, Op::Fork { .. });
-    programs.iter().map(|program| started_by(program, forks)).collect()
+    programs.iter().map(|program| numbers(program.ops.iter().filter(|op| forks(op)))).collect()
 }
 
-fn started_by(program: &Program, by: fn(&Op) -> bool) -> Vec<usize> {
-    let steps = program.ops.iter().filter(|op| by(op));
+/// The programs that a program's steps start in other tasks, ascending, each once.
+fn started(program: &Program) -> Vec<usize> {
+    numbers(program.ops.iter())
+}
+
+fn numbers<'a>(steps: impl Iterator<Item = &'a Op>) -> Vec<usize> {
     let mut started: Vec<usize> = steps.filter_map(Op::starts).map(|program| program as usize).collect();
     started.sort_unstable();
     started.dedup();
     started
-}
-
-fn any(_: &Op) -> bool {
-    true
 }
 
 /// By program: whether one of these programs is it, or forks or queues it, by itself or by what it starts.
@@ -28,7 +28,7 @@ pub(crate) fn reached(programs: &[Program], from: impl IntoIterator<Item = usize
     let mut todo: Vec<usize> = from.into_iter().collect();
     while let Some(program) = todo.pop() {
         if !std::mem::replace(&mut reached[program], true) {
-            todo.extend(started_by(&programs[program], any));
+            todo.extend(started(&programs[program]));
         }
     }
     reached
@@ -65,7 +65,7 @@ pub(super) type Families = BTreeMap<usize, Vec<usize>>;
 /// # Errors
 /// They are too large. Long chains of forks, each of which tasks begin, make them so.
 pub(super) fn families(programs: &[Program], tasks: &[Task]) -> Result<Families, WorkloadError> {
-    let started: Vec<Vec<usize>> = programs.iter().map(|program| started_by(program, any)).collect();
+    let started: Vec<Vec<usize>> = programs.iter().map(started).collect();
     let (mut families, mut total) = (Families::new(), 0);
     // By program: the last family that it was found to be in.
     let mut seen = vec![usize::MAX; programs.len()];

@@ -41,9 +41,9 @@ impl Workload {
     /// Checks that this workload can run on a machine of so many CPUs: there are tasks, everything that is named
     /// exists, all numbers are in their ranges, and each affinity has CPUs of the machine. Transactions begin before
     /// they are done; a mutex is unlocked by the task that holds it, and not held at the end; each resource is used as
-    /// one kind, as many tasks use a barrier as meet there, and each condition that is waited for is signalled. No
-    /// program loops for ever without time passing, forks end, and so do all loops if the metric is the time until the
-    /// end.
+    /// one kind, as many tasks use a barrier as meet there, and each condition that is waited for is signalled. What
+    /// kworkers do ends, and there are not too many of them. No program loops for ever without time passing, forks end,
+    /// and so do all loops if the metric is the time until the end.
     ///
     /// # Errors
     /// The first thing that is wrong, with the task, program or resource.
@@ -85,7 +85,7 @@ impl Workload {
             program::check_locks(program, &|mutex| self.resource_name(index, mutex))
                 .map_err(|wrong| wrong.in_program(program))?;
         }
-        resources::check(self, &families)?;
+        resources::check(self, &families, nr_cpus)?;
         endless::check_forks(self)?;
         self.ends()?;
         match endless::timeless_step(&self.programs, &self.tasks, &families) {

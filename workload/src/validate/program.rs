@@ -51,25 +51,49 @@ fn check_call(call: Call) -> Result<(), String> {
     }
 }
 
-/// Checks that what kworkers do ends, and is nothing that kworkers cannot do.
+/// Checks that what kworkers do ends, queues nothing that leads back to it, and is nothing that kworkers cannot do.
 pub(super) fn check_work(programs: &[Program]) -> Result<(), WorkloadError> {
-    let queued = |op: &Op| op.starts().filter(|_| !matches!(op, Op::Fork { .. }));
-    let work: BTreeSet<u32> = programs.iter().flat_map(|program| &program.ops).filter_map(queued).collect();
-    for &number in &work {
-        let program = &programs[number as usize];
-        for (step, op) in program.ops.iter().enumerate() {
-            let what = match op {
-                Op::Repeat { times: None, .. } => "repeats for ever, and a kworker does it; expected a number of times",
-                Op::Fork { .. } | Op::Wait => "is a fork or a wait for children, and a kworker does it; expected none",
-                Op::Call(Call::Exec | Call::Affinity { .. } | Call::Realtime(_) | Call::IdlePolicy(_)) => {
-                    "changes what a kworker is; expected no such step in what kworkers do"
+    let queued = |op: &Op| match op.call() {
+        Some(Call::QueueWork { program, .. }) => Some(program as usize),
+        _ => None,
+    };
+    for program in programs {
+        for (step, child) in program.ops.iter().enumerate().filter_map(|(step, op)| Some((step, queued(op)?))) {
+            for (at, op) in programs[child].ops.iter().enumerate() {
+                if let Some(what) = not_of_a_kworker(op) {
+                    return Err(WrongStep::new(at, what).in_program(&programs[child]));
                 }
-                _ => continue,
-            };
-            return Err(WrongStep::new(step, what).in_program(program));
+            }
+            let own = programs.iter().position(|other| std::ptr::eq(other, program)).expect("it is one of them");
+            if super::reached(programs, [child])[own] {
+                let what =
+                    format!("queues {}, which leads back to this program: work without end", programs[child].name);
+                let what = what + "; expected work that ends";
+                return Err(WrongStep::new(step, what).in_program(program));
+            }
         }
     }
     Ok(())
+}
+
+fn not_of_a_kworker(op: &Op) -> Option<&'static str> {
+    match op {
+        Op::Repeat { times: None, .. } => Some("repeats for ever, and a kworker does it; expected a number of times"),
+        Op::Fork { .. } | Op::Wait => Some("is a fork or a wait for children, and a kworker does it; expected none"),
+        Op::Call(Call::Barrier { .. } | Call::Ask { .. } | Call::Await { .. } | Call::Timer { .. }) => {
+            Some("is of a task of its own, and a kworker does it; expected no barrier, list or timer")
+        }
+        Op::Call(
+            Call::Exec
+            | Call::Affinity { .. }
+            | Call::Realtime(_)
+            | Call::IdlePolicy(_)
+            | Call::Nice(_)
+            | Call::Slice { .. }
+            | Call::Uclamp { .. },
+        ) => Some("changes how a kworker is scheduled; expected no such step in what kworkers do"),
+        _ => None,
+    }
 }
 
 /// Checks that a transaction begins before it is done. Steps are first reached in their order, because only `Repeat`

@@ -1,5 +1,6 @@
 //! Channels, mutexes, conditions and barriers: each is used as one kind, and by the tasks that it needs.
 
+use super::TASKS_MAX;
 use super::forks::{Families, families};
 use crate::error::{About, WorkloadError};
 use crate::{Call, Kind, Op, Task, Workload};
@@ -46,8 +47,14 @@ struct Users {
 }
 
 /// Checks that each resource is used as one kind and by the tasks that it needs.
-pub(super) fn check(workload: &Workload, families: &Families) -> Result<(), WorkloadError> {
-    workload.kinds_in(families)?;
+pub(super) fn check(workload: &Workload, families: &Families, nr_cpus: u32) -> Result<(), WorkloadError> {
+    let kinds = workload.kinds_in(families)?;
+    let workqueues = kinds.iter().filter(|kind| **kind == Kind::Workqueue).count() as u64;
+    if workqueues * u64::from(nr_cpus) > TASKS_MAX {
+        let what = format!("{workqueues} workqueues have {} kworkers", workqueues * u64::from(nr_cpus));
+        let hint = "a [[workqueue]] of all instances has one on each CPU".to_owned();
+        return Err(WorkloadError::new(About::Whole, what + "; expected fewer").with_hint(Some(hint)));
+    }
     let mut users = Users::default();
     each_use(workload, families, |task, op, forked| {
         let at = |number: u32| task.channels[number as usize];

@@ -68,7 +68,8 @@ fn every_number_has_an_origin_and_what_no_source_gives_says_that_it_is_assumed()
                 Some(("schbench", _)) => &of_requests,
                 _ => &[],
             };
-            let own = (told && options.contains(&param.name.as_str())) || of_the_benchmark.contains(&param.name.as_str());
+            let own =
+                (told && options.contains(&param.name.as_str())) || of_the_benchmark.contains(&param.name.as_str());
             assert_eq!(param.origin.starts_with("assumed: "), !own, "{name} {}: {}", param.name, param.origin);
         }
     }

@@ -380,7 +380,7 @@ fn what_counts_nothing_or_comes_twice_is_refused() {
     );
     assert_eq!(
         changed("program = \"logger\"", "program = \"child\""),
-        "30: `program.name`: no task runs or forks this program; expected one that does"
+        "30: `program.name`: no task runs, forks or queues this program; expected one that does"
     );
     assert_eq!(
         changed("per_instance = 2", "count = 2"),

@@ -76,7 +76,6 @@ per_instance = false
 [[workqueue]]
 name = "g"
 items = 32
-per_instance = false
 
 [[program]]
 name = "f"

@@ -79,7 +79,15 @@ fn what_kworkers_cannot_do_is_refused() {
     );
     assert_eq!(
         says(vec![run, Op::Call(Call::Exec)]),
-        "program work, step 1: changes what a kworker is; expected no such step in what kworkers do"
+        "program work, step 1: changes how a kworker is scheduled; expected no such step in what kworkers do"
+    );
+    for step in [Call::Nice(1), Call::Slice { ns: 1 }, Call::Uclamp { min: None, max: Some(1) }] {
+        assert!(says(vec![Op::Call(step)]).contains("changes how a kworker is scheduled"), "{step:?}");
+    }
+    assert!(says(vec![Op::Call(Call::Barrier { barrier: 2 })]).contains("expected no barrier, list or timer"));
+    assert_eq!(
+        says(vec![run, Op::Call(Call::QueueWork { workqueue: 2, program: 2 })]),
+        "program work, step 1: queues work, which leads back to this program: work without end; expected work that ends"
     );
     // What it uses, the task has to have.
     assert_eq!(

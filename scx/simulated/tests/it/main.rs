@@ -2,8 +2,8 @@
 
 use assert_cmd::Command;
 
-/// In guests of 7.2 a stretch takes 23.5 to 24.0 ms: when five ticks of 4 ms have passed, the task has run for 20 ms but
-/// for what the handler of the first took.
+/// In guests of 7.2 a stretch takes 23.5 to 24.0 ms: when five ticks of 4 ms have passed, the task has run for 20 ms
+/// but for what the handler of the first took.
 #[test]
 fn a_slice_of_five_ticks_ends_at_the_sixth() {
     let folder = tempfile::tempdir().unwrap();
