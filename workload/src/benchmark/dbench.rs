@@ -22,8 +22,8 @@ const CASES: [Case; 2] = [
     },
 ];
 
-const FIT: &str = "assumed: with the others, so that a client of the posting of 2019 moves its 630 MB/s with tbench's mix \
-                   of requests; with the load file it moves 712";
+const FIT: &str = "assumed: with the others, so that a client of the posting of 2019 moves its 630 MB/s with tbench's \
+                   mix of requests; with the load file it moves 712";
 const PLATEAU: &str = "assumed: the transaction that holds it, until xfs_trans_commit(); fitted to the plateau of the \
                        base side of the posting of NEXT_BUDDY (9540 MB/s with 48 clients)";
 
