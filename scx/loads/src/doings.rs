@@ -79,7 +79,7 @@ impl Queued {
 /// What a load did: numbers by their names, and the order in which tasks ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantities {
-    /// By name, as [`UNITS`] has them.
+    /// By name. `scx-simulated table` has their units.
     pub numbers: BTreeMap<String, f64>,
     /// The most frequent order in which the woken tasks of a burst ran, and how many of all bursts had it; for the load
     /// `order`.
