@@ -174,12 +174,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         }
         for cpu in 0..model.nr_cpus() {
             let program = model.workload.programs.len() as u32;
-            let id = self.add(
-                Task::new(program, &[], 1 + cpu, true, init_entity_runnable_average(1024)),
-                Entity::new(Policy::Normal, 0, 0),
-            );
-            let task = &mut self.sys.tasks[id.0 as usize];
-            (task.of, task.cpu, task.state) = (Of::Machine, cpu, State::Sleeping(Wait::Timer));
+            let id = self.add_sleeping(program, (cpu, true), Of::Machine, Wait::Timer);
             let first = self.random.below(period);
             self.at(first, TimedEvent::Timer(id));
             self.emit_task(id);
@@ -194,10 +189,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             return;
         }
         let program = model.workload.programs.len() as u32 + 1;
-        let new = Task::new(program, &[], 0, false, init_entity_runnable_average(1024));
-        let id = self.add(new, Entity::new(Policy::Normal, 0, 0));
-        let task = &mut self.sys.tasks[id.0 as usize];
-        (task.of, task.cpu, task.state) = (Of::Machine, LAUNCHER, State::Sleeping(Wait::Timer));
+        let id = self.add_sleeping(program, (LAUNCHER, false), Of::Machine, Wait::Timer);
         self.at(grace_period_ns(model.hz, model.nr_cpus()), TimedEvent::Timer(id));
         self.emit_task(id);
     }
@@ -228,6 +220,17 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
                 self.at(start, TimedEvent::Start(TaskId(id)));
             }
         }
+    }
+
+    /// Adds a task that is no task of the workload, and sleeps on a CPU. If it is bound, it may use no other.
+    pub fn add_sleeping(&mut self, program: u32, (cpu, bound): (Cpu, bool), of: Of, wait: Wait) -> TaskId {
+        // Masks: all CPUs, then each CPU alone.
+        let mask = if bound { 1 + cpu } else { 0 };
+        let new = Task::new(program, &[], mask, bound, init_entity_runnable_average(1024));
+        let id = self.add(new, Entity::new(Policy::Normal, 0, 0));
+        let task = &mut self.sys.tasks[id.0 as usize];
+        (task.of, task.cpu, task.state) = (of, cpu, State::Sleeping(wait));
+        id
     }
 
     /// Adds a task that has not been forked.

@@ -152,10 +152,6 @@ impl<S: Sink> Sim<'_, '_, S> {
         tasks
             .filter_map(|(id, task)| {
                 let State::Sleeping(wait) = task.state else { return None };
-                // A kworker without items waits for nobody.
-                if matches!(wait, crate::task::Wait::Work(_)) {
-                    return None;
-                }
                 Some(Waiting {
                     task: self.sys.task_name(TaskId(id as u32)),
                     step: task.pc as usize,
@@ -167,6 +163,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                             format!("room in {}", workload.channels[channel as usize].name)
                         }
                         crate::task::Wait::Timer => "its timer".to_owned(),
+                        // A kworker without items waits for nobody.
+                        crate::task::Wait::Work(_) => return None,
                         crate::task::Wait::Children => "its children".to_owned(),
                         wait => self.sync_text(wait),
                     },

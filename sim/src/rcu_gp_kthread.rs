@@ -21,14 +21,13 @@ use crate::event_queue::TimedEvent;
 use crate::model::Model;
 use crate::pm::rcu::jiffies_till_first_fqs;
 use crate::system::System;
-use crate::task::{Of, State, Task, Wait};
+use crate::task::{Of, Wait};
 use wakelab_events::sim::Sink;
 use wakelab_kernel::Feature;
 use wakelab_machine::Noise;
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::init_entity_runnable_average;
-use wakelab_sched::runqueue::{Entity, Policy, TaskId};
+use wakelab_sched::runqueue::TaskId;
 use wakelab_workload::{Op, Program, Work};
 
 /// How long daemons sleep, ns, half less to half more: the monitors of LKP and kcompactd's timer are set to a second
@@ -104,11 +103,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let first = model.programs.len() as u32 - 2;
         let add = |sim: &mut Self, program| {
-            let new = Task::new(program, &[], 0, false, init_entity_runnable_average(1024));
-            let id = sim.add(new, Entity::new(Policy::Normal, 0, 0));
             let cpu = sim.random.below(u64::from(model.nr_cpus())) as Cpu;
-            let task = &mut sim.sys.tasks[id.0 as usize];
-            (task.of, task.cpu, task.state) = (Of::Machine, cpu, State::Sleeping(Wait::Timer));
+            let id = sim.add_sleeping(program, (cpu, false), Of::Machine, Wait::Timer);
             sim.emit_task(id);
             id
         };

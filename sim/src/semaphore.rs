@@ -8,7 +8,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// `down()` Returns whether the task sleeps.
+    /// `down()`. Returns whether the task sleeps.
     pub fn down(&mut self, cpu: Cpu, id: TaskId, semaphore: u32) -> bool {
         let (sync, task) = (&mut self.sys.syncs[semaphore as usize], &mut self.sys.tasks[id.0 as usize]);
         // `waiter.up`: whoever called up() handed it over.

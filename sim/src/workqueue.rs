@@ -7,13 +7,12 @@
 use crate::engine::Sim;
 use crate::model::Model;
 use crate::system::System;
-use crate::task::{Of, State, Task, Wait};
+use crate::task::{Of, State, Wait};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::init_entity_runnable_average;
-use wakelab_sched::runqueue::{Entity, Policy, TaskId};
+use wakelab_sched::runqueue::TaskId;
 use wakelab_workload::{Call, Kind, Op};
 
 /// An item of work.
@@ -70,11 +69,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             let batch = model.workload.channels[resource as usize].capacity as usize;
             let first = TaskId(self.sys.tasks.len() as u32);
             for cpu in 0..model.nr_cpus() {
-                let new = Task::new(0, &[], 1 + cpu, true, init_entity_runnable_average(1024));
-                let id = self.add(new, Entity::new(Policy::Normal, 0, 0));
-                let task = &mut self.sys.tasks[id.0 as usize];
-                (task.of, task.cpu, task.recent_used_cpu) = (Of::Workqueue, cpu, cpu);
-                task.state = State::Sleeping(Wait::Work(resource));
+                self.add_sleeping(0, (cpu, true), Of::Workqueue, Wait::Work(resource));
             }
             let items = vec![Items::default(); model.nr_cpus() as usize];
             self.sys.workqueues.push(Workqueue { resource, batch, first, items });

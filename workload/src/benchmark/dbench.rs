@@ -2,7 +2,7 @@
 
 use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
 use crate::metric::FRAME_MEAN;
-use crate::model::params;
+use crate::model::params::{self, option};
 use crate::{Call, Channel, Op, Program, Task, Work};
 
 const CASES: [Case; 2] = [
@@ -23,16 +23,12 @@ const CASES: [Case; 2] = [
 ];
 
 const FIT: &str = "assumed: with the others, so that a client of the posting of 2019 moves its 630 MB/s with tbench's \
-                   mix of requests; with the load file it moves 712";
+                   mix of requests; with the load file it moves 713";
 const PLATEAU: &str = "assumed: the transaction that holds it, until xfs_trans_commit(); fitted to the plateau of the \
                        base side of the posting of NEXT_BUDDY (9540 MB/s with 48 clients)";
 
 const fn own(name: &'static str, value: u64, low: u64, high: u64, origin: &'static str) -> ParamDef {
     ParamDef { origin, ..params::call(name, value, low, high) }
-}
-
-const fn count(name: &'static str, value: u64, low: u64, high: u64, max: u64, origin: &'static str) -> ParamDef {
-    ParamDef { name, unit: "", value, low, high, max, origin }
 }
 
 const OWN: [ParamDef; 14] = [
@@ -47,21 +43,19 @@ const OWN: [ParamDef; 14] = [
     own("io", 1_500, 500, 4_000, FIT),
     own("agi", 15_000, 5_000, 30_000, PLATEAU),
     own("agf", 10_000, 3_000, 30_000, "assumed: as agi, for the extents of a file"),
-    count(
+    option(
         "ags",
+        "",
         4,
-        1,
-        32,
-        32,
+        [1, 32, 32],
         "mkfs.xfs: allocation groups of a small file system, which mmtests makes; a large one has more, on disks that \
          do not rotate as many as CPUs (xfsprogs 6.8)",
     ),
-    count(
+    option(
         "inodegc",
+        "",
         34,
-        0,
-        256,
-        1_000,
+        [0, 256, 1_000],
         "xfs_inodegc_want_queue_work(): more than the 32 inodes of a cluster are queued before this one; with fewer \
          the work waits for a jiffy without another unlink on its CPU, which is left out. 0: the task that unlinks a \
          file does it, as before 5.14",
@@ -199,7 +193,8 @@ impl Benchmark for Dbench {
         let mut tasks: Vec<Task> = (0..clients).map(|i| task(format!("client {i}"), i % variants, i)).collect();
         tasks.push(task("dbench".to_owned(), variants, clients));
         let program = |name: String, ops| Program { name, ops };
-        let client = |first| Client { case, values, groups, first, inactivate: variants + 1 };
+        let load_file = load_file();
+        let client = |first| Client { case, values, load_file: &load_file, groups, first, inactivate: variants + 1 };
         let mut programs: Vec<Program> =
             (0..variants).map(|first| program(format!("client {first}"), client(first).ops(meet))).collect();
         programs.push(program("dbench".to_owned(), vec![meet]));
@@ -239,6 +234,7 @@ fn inactivate(group: u32, values: &Values) -> Vec<Op> {
 struct Client<'a> {
     case: &'a Case,
     values: &'a Values,
+    load_file: &'a [Stretch],
     groups: u32,
     first: u32,
     /// The number of the program that inactivates a file of group 0.
@@ -250,14 +246,13 @@ impl Client<'_> {
         let loadfile = by_loadfile(self.case);
         let mut ops = vec![meet];
         ops.extend(loadfile.then_some(Op::Begin));
-        for stretch in load_file() {
+        for stretch in self.load_file {
             for ((cost, ..), (count, bytes)) in REQUESTS.into_iter().zip(stretch.requests) {
                 // What is read or written is copied from or to the page cache.
                 let ns = self.values.get(cost) + bytes * self.values.get("copy") / 1000;
                 self.requests(ns, count as u32, loadfile, &mut ops);
             }
-            let (ns, then) = self.event(&stretch);
-            if stretch.event != Event::End {
+            if let Some((ns, then)) = self.event(stretch) {
                 self.request(ns, &then, loadfile, &mut ops);
             }
         }
@@ -286,12 +281,13 @@ impl Client<'_> {
         ops.extend((!loadfile).then_some(Op::Done));
     }
 
-    /// The work of the request that a stretch ends with, and what it does at the headers.
-    fn event(&self, stretch: &Stretch) -> (u64, Vec<Op>) {
+    /// The work of the request that a stretch ends with, and what it does at the headers; `None` at the end of the load
+    /// file.
+    fn event(&self, stretch: &Stretch) -> Option<(u64, Vec<Op>)> {
         let Client { values, groups, first, .. } = *self;
         let group = (first + stretch.directory) % groups;
         let of = |name: &str| values.get(name);
-        match stretch.event {
+        Some(match stretch.event {
             Event::Create => (of("open"), holding(agi(group), of("agi"), values).to_vec()),
             Event::Unlink => {
                 let mut then = holding(agi(group), of("agi"), values).to_vec();
@@ -309,7 +305,7 @@ impl Client<'_> {
                 then.push(Op::Call(Call::Io(Work::uniform(of("disk"), of("jitter") as u32))));
                 (of("io"), then)
             }
-            Event::End => (0, Vec::new()),
-        }
+            Event::End => return None,
+        })
     }
 }

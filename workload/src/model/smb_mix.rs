@@ -1,9 +1,9 @@
 //! The requests of a client of tbench: dbench's load file in small. (dbench has the load file itself.)
 //!
-//! How often each comes is assumed: as dbench's table of operations
-//! is remembered to print it after a run, to whole requests in 29: NTCreateX 1000, Close 735, Qpathinfo 906, ReadX
-//! 1568, WriteX 499, Find 350, Unlink 202, Qfsinfo 166, Qfileinfo 159 and less of others. How many bytes go each way is
-//! as in `sockio.c` of dbench 4.0, with names of 30 characters and 10 files found.
+//! How often each comes is assumed: as dbench's table of operations is remembered to print it after a run, to whole
+//! requests in 29: NTCreateX 1000, Close 735, Qpathinfo 906, ReadX 1568, WriteX 499, Find 350, Unlink 202, Qfsinfo
+//! 166, Qfileinfo 159 and less of others. How many bytes go each way is as in `sockio.c` of dbench 4.0, with names of
+//! 30 characters and 10 files found.
 
 use std::cmp::Reverse;
 

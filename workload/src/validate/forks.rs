@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 /// By program: the programs that its steps fork, ascending, each once.
 pub(super) fn forked(programs: &[Program]) -> Vec<Vec<usize>> {
-    let forks = |op: &Op| matches!(op, Op::Fork { .. });
-    programs.iter().map(|program| numbers(program.ops.iter().filter(|op| forks(op)))).collect()
+    let forks = |op: &&Op| matches!(op, Op::Fork { .. });
+    programs.iter().map(|program| numbers(program.ops.iter().filter(forks))).collect()
 }
 
 /// The programs that a program's steps start in other tasks, ascending, each once.

@@ -57,14 +57,16 @@ pub(super) fn check_work(programs: &[Program]) -> Result<(), WorkloadError> {
         Some(Call::QueueWork { program, .. }) => Some(program as usize),
         _ => None,
     };
-    for program in programs {
-        for (step, child) in program.ops.iter().enumerate().filter_map(|(step, op)| Some((step, queued(op)?))) {
+    for (own, program) in programs.iter().enumerate() {
+        // A program may queue the same work at many steps.
+        let mut seen = BTreeSet::new();
+        for (step, op) in program.ops.iter().enumerate() {
+            let Some(child) = queued(op).filter(|&child| seen.insert(child)) else { continue };
             for (at, op) in programs[child].ops.iter().enumerate() {
                 if let Some(what) = not_of_a_kworker(op) {
                     return Err(WrongStep::new(at, what).in_program(&programs[child]));
                 }
             }
-            let own = programs.iter().position(|other| std::ptr::eq(other, program)).expect("it is one of them");
             if super::reached(programs, [child])[own] {
                 let what =
                     format!("queues {}, which leads back to this program: work without end", programs[child].name);
