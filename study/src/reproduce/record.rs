@@ -162,7 +162,7 @@ pub fn by_benchmark(rows: &[RecordRow]) -> Vec<Known> {
     found.into_values().collect()
 }
 
-/// The rows that come with the program: what `wakelab reproduce --format csv` printed for docs/evidence.md.
+/// The rows that come with the program: what `wakelab reproduce --repeat 1 --format csv` printed for docs/evidence.md.
 const RECORD: &str = include_str!("record.csv");
 
 /// The record of each benchmark of a comparison on machines like its own, in the order of its rows. A benchmark of
