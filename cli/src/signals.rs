@@ -6,7 +6,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Set by the first signal.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
@@ -23,12 +23,19 @@ pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
     if let Some(host) = host() {
         return Ok(host.stop);
     }
+    static SET: Mutex<bool> = Mutex::new(false);
+    let mut set = SET.lock().unwrap_or_else(PoisonError::into_inner);
+    // A second time, the first signal would find the flag set, and end the program at once.
+    if *set {
+        return Ok(&STOP);
+    }
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal)) {
         // The order matters: the second signal finds the flag set.
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&STOP))?;
         flag::register(signal, Arc::clone(&STOP))?;
         flag::register_usize(signal, Arc::clone(&LAST), signal as usize)?;
     }
+    *set = true;
     Ok(&STOP)
 }
 

@@ -26,4 +26,4 @@ pub use printable::{printable, printable_lines};
 pub use spelling::{did_you_mean, in_any_case, nearest, suggest};
 #[cfg(feature = "toml")]
 pub use table::{Document, Source, Table, Value, toml_text};
-pub use text::{FILE_MAX, read_text, shortened, shortened_message};
+pub use text::{FILE_MAX, read_file, read_text, read_text_file, shortened, shortened_message};

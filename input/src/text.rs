@@ -1,7 +1,7 @@
 //! Text of a size that a person writes: files are read up to a limit, and messages repeat a part of what is long.
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -15,12 +15,51 @@ pub const FILE_MAX: u64 = 8 << 20;
 ///
 /// The file cannot be read, has more than [`FILE_MAX`] bytes, or is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    let mut text = Vec::new();
-    File::open(path)?.take(FILE_MAX + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > FILE_MAX {
-        return Err(io::Error::other(format!("it has more than {} MiB", FILE_MAX >> 20)));
+    utf8(read_up_to(File::open(path)?, FILE_MAX)?)
+}
+
+/// Reads a regular file of at most `most` bytes. It may be a link to one; a pipe or a device is not read, which might
+/// never end.
+///
+/// # Errors
+///
+/// The file cannot be read, is no regular file, or has more bytes.
+pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let regular = |data: &Metadata| {
+        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file; expected one");
+        if data.is_file() { Ok(()) } else { Err(wrong()) }
+    };
+    // Opening a pipe would wait for who writes to it.
+    regular(&path.metadata()?)?;
+    let file = File::open(path)?;
+    regular(&file.metadata()?)?;
+    read_up_to(file, most)
+}
+
+/// Reads a regular file of text, as [`read_file`] does.
+///
+/// # Errors
+///
+/// As of [`read_file`], and if it is not UTF-8.
+pub fn read_text_file(path: &Path, most: u64) -> io::Result<String> {
+    utf8(read_file(path, most)?)
+}
+
+fn read_up_to(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let most = match most {
+            most if most >> 20 == 0 => format!("{most} bytes"),
+            most => format!("{} MiB", most >> 20),
+        };
+        return Err(io::Error::other(format!("it has more than {most}")));
     }
-    String::from_utf8(text).map_err(|e| {
+    Ok(bytes)
+}
+
+fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|e| {
         let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
         io::Error::new(io::ErrorKind::InvalidData, format!("line {line} is not UTF-8"))
     })
@@ -73,8 +112,13 @@ mod tests {
         assert_eq!(read_text(&path).unwrap_err().to_string(), "it has more than 8 MiB");
         std::fs::write(&path, b"a\nb\n\xff").unwrap();
         assert_eq!(read_text(&path).unwrap_err().to_string(), "line 3 is not UTF-8");
+        assert_eq!(read_file(&path, 5).unwrap(), b"a\nb\n\xff");
+        assert_eq!(read_file(&path, 4).unwrap_err().to_string(), "it has more than 4 bytes");
+        assert_eq!(read_text_file(&path, 5).unwrap_err().to_string(), "line 3 is not UTF-8");
         if cfg!(unix) {
             assert_eq!(read_text(Path::new("/dev/zero")).unwrap_err().to_string(), "it has more than 8 MiB");
+            let refused = read_file(Path::new("/dev/zero"), 1).unwrap_err().to_string();
+            assert_eq!(refused, "it is not a regular file; expected one");
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }
