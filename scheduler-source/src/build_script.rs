@@ -96,8 +96,12 @@ impl<'ast> Visit<'ast> for Calls {
                 Some(text) if method == "add_cflag" => self.flags.push((line, text)),
                 // Clang would read it as a flag, or as the name of a file with flags.
                 Some(text) if text.is_empty() || text.starts_with(['-', '@']) || Path::new(&text).is_absolute() => {
-                    let text = wakelab_input::printable(&text);
+                    let text = shown(&text);
                     self.wrong(line, format!("calls {method}({text:?}); expected a path that begins in its folder"));
+                }
+                // Clang tells by the ending what a file is, and runs other programs for some.
+                Some(text) if method != "add_include_path" && !text.ends_with(".c") => {
+                    self.wrong(line, format!("calls {method}({:?}); expected a source in C (.c)", shown(&text)));
                 }
                 Some(text) => {
                     self.found.lines.entry(text.clone()).or_insert(line);
@@ -177,7 +181,7 @@ impl BuildScript {
         calls.visit_file(&file);
         let hint = "name a compiled object instead: scx:PATH.bpf.o";
         if let (Some(variable), Some(flag)) = (&calls.environment, &calls.flag) {
-            let (variable, flag) = (wakelab_input::printable(variable), wakelab_input::printable(flag));
+            let (variable, flag) = (shown(variable), shown(flag));
             return Err(Wrong::new(format!("sets {variable} and has the flag {flag}, which is not read; {hint}")));
         }
         if let Some(Wrong { line, what }) = calls.wrong {
@@ -202,6 +206,11 @@ impl BuildScript {
     pub fn line(&self, path: &str) -> usize {
         self.lines.get(path).copied().unwrap_or(1)
     }
+}
+
+/// A text of a script as an error repeats it.
+fn shown(text: &str) -> String {
+    wakelab_input::printable(&wakelab_input::shortened(text)).into_owned()
 }
 
 /// Whether a script is so short and flat that it can be read by what calls itself.
@@ -298,6 +307,8 @@ mod tests {
             (".enable_skel(\"@flags\", \"bpf\")".to_owned(), "calls enable_skel(\"@flags\"); expected a path"),
             (format!("{skel}.add_source(\"-fplugin=./evil.so\")"), "calls add_source(\"-fplugin=./evil.so\")"),
             (format!("{skel}.add_source(\"/etc/passwd\")"), "calls add_source(\"/etc/passwd\")"),
+            (format!("{skel}.add_source(\"x.f90\")"), "calls add_source(\"x.f90\"); expected a source in C"),
+            (".enable_skel(\"x.bc\", \"bpf\")".to_owned(), "calls enable_skel(\"x.bc\"); expected a source in C"),
             (format!("{skel}.add_include_path(\"/etc\")"), "calls add_include_path(\"/etc\")"),
         ] {
             let error = BuildScript::parse(&with(&call)).unwrap_err().at(Path::new("x/build.rs"));

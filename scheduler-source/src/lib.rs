@@ -26,6 +26,8 @@ mod old_kfuncs;
 mod schedulers;
 mod types;
 
+pub use build_script::{BuildScript, Wrong};
 pub use confine::confinement;
 pub use name::SchedulerName;
 pub use schedulers::{Built, Schedulers, Stop, compiler};
+pub use types::unpack as unpack_types;

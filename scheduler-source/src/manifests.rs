@@ -5,6 +5,7 @@
 //! our own, a package in each folder of it, with an empty library.
 
 use crate::files::{self, Budget, Checkout, MANIFEST_MAX, failed};
+use crate::kept;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -208,6 +209,7 @@ impl Manifests {
             let lock = new.join(if self.has_root { "p0/Cargo.lock" } else { "Cargo.lock" });
             self.lock.as_ref().map_or(Ok(()), |text| files::write_whole(&lock, text.as_bytes()))
         })?;
+        kept::touch(&folder);
         Ok(folder.join(if self.has_root { "p0/Cargo.toml" } else { "Cargo.toml" }))
     }
 
@@ -372,5 +374,87 @@ impl Copier {
             copies.insert(source.clone(), Value::Table(of_source));
         }
         Ok(copies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cargo::{Cargo, Graph};
+    use std::fs;
+    use std::sync::atomic::AtomicBool;
+
+    /// Packages by their folder, and what their manifests have after a name and an edition.
+    fn write(root: &Path, packages: &[(&str, &str)]) {
+        for (folder, text) in packages {
+            let folder = root.join(folder);
+            fs::create_dir_all(folder.join("src")).unwrap();
+            fs::write(folder.join("src/lib.rs"), "").unwrap();
+            fs::write(folder.join("Cargo.toml"), text).unwrap();
+        }
+    }
+
+    fn resolve(folder: &Path, work: &Path) -> Result<Graph, String> {
+        let (stop, budget) = (AtomicBool::new(false), Budget::default());
+        Cargo { stop: &stop, budget: &budget }.resolve(&Checkout::of(folder).unwrap(), work)
+    }
+
+    /// As the repository of the public schedulers is: a workspace, whose members take versions and paths from it.
+    #[test]
+    fn a_workspace_resolves_to_its_own_folders() {
+        let (all, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = all.path().canonicalize().unwrap();
+        let libbpf = "[package]\nname = \"libbpf-sys\"\nversion = \"1.7.0\"\nlinks = \"bpf\"\nbuild = \"build.rs\"\n";
+        let workspace = "[workspace]\nmembers = [\"rust/*\", \"scheds/scx_*\"]\nexclude = [\"rust/out\"]\nresolver = \"2\"\n\
+                         [workspace.package]\nversion = \"1.1.4\"\n[workspace.dependencies]\n\
+                         scx_cargo = { path = \"rust/scx_cargo\", version = \"1\", default-features = false }\n\
+                         libbpf-sys = \"1\"\n[patch.crates-io]\nlibbpf-sys = { path = \"vendor/libbpf\" }\n\
+                         [profile.release]\nlto = true\n";
+        let builder = "[package]\nname = \"scx_cargo\"\nversion.workspace = true\nedition = \"2024\"\n\
+                       rust-version = \"9.0\"\n[features]\nfull = []\n[dependencies]\nlibbpf-sys.workspace = true\n";
+        let mine = "[package]\nname = \"scx_mine\"\nversion = { workspace = true }\nlicense = \"GPL-2.0-only\"\n\
+                    [build-dependencies]\nscx_cargo = { workspace = true, features = [\"full\"] }\n\
+                    [dev-dependencies]\nnever = \"1\"\n[[bin]]\nname = \"x\"\npath = \"nowhere.rs\"\n";
+        let packages =
+            [("vendor/libbpf", libbpf), ("rust/scx_cargo", builder), ("scheds/scx_mine", mine), ("rust/out", "no")];
+        write(&root, &packages);
+        fs::write(root.join("Cargo.toml"), workspace).unwrap();
+        let graph = resolve(&root.join("scheds/scx_mine"), work.path()).unwrap();
+        let package = |name: &str, version: &str, folder: &str| {
+            let found = graph.packages.iter().find(|package| package.name == name).expect("the package");
+            assert_eq!((&*found.version, &*found.folder), (version, &*root.join(folder)), "{name}");
+        };
+        assert_eq!(graph.root.as_ref().map(|root| &*root.name), Some("scx_mine"));
+        package("scx_mine", "1.1.4", "scheds/scx_mine");
+        package("scx_cargo", "1.1.4", "rust/scx_cargo");
+        package("libbpf-sys", "1.7.0", "vendor/libbpf");
+        // The workspace alone has all.
+        let graph = resolve(&root, work.path()).unwrap();
+        assert_eq!((graph.root, graph.packages.len()), (None, 3));
+        assert!(!root.join("Cargo.lock").exists());
+    }
+
+    #[test]
+    fn manifests_that_are_wrong_are_named() {
+        let (all, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let with = |more: &str| {
+            let text = format!("[package]\nname = \"a\"\n[dependencies]\n{more}\n");
+            write(all.path(), &[("a", &text)]);
+            resolve(&all.path().join("a"), work.path()).unwrap_err()
+        };
+        for (more, error) in [
+            ("b = { path = \"../nowhere\" }", "a/Cargo.toml: dependency b: "),
+            ("b = { workspace = true }", "a/Cargo.toml: b is that of a workspace, and no workspace above has it"),
+            ("b = 1", "a/Cargo.toml: dependency b: expected a version, or a table"),
+            ("b = ", "a/Cargo.toml:4: "),
+            (
+                "b = { git = \"ext::sh -c x\" }",
+                "`git` is \"ext::sh -c x\"; expected an address that begins with https://",
+            ),
+            ("[patch.\"file:///x\"]", "it patches \"file:///x\"; expected crates-io, or an address"),
+        ] {
+            let found = with(more);
+            assert!(found.contains(error), "{error}: {found}");
+        }
     }
 }

@@ -384,18 +384,18 @@ fn hints(failure: &Failure, headers: &Headers, compilation: &Compilation, script
         }
     }
     let builder = &headers.builder;
+    let origin = &headers.origin;
     hints.push(match script {
         Some(folder) => format!(
-            "it was compiled with the headers of {}; {}/Cargo.toml and Cargo.lock say which: {} = \"={}\" takes these",
-            headers.origin,
+            "it was compiled with the headers of {origin}, as {}/Cargo.toml or its Cargo.lock has it; {} = \"=VERSION\" \
+             there takes others",
             folder.display(),
-            builder.name,
-            builder.version
+            builder.name
         ),
         None => format!(
-            "it was compiled with the headers of {}; a Cargo.toml above the source takes others, with {} = \"=1.0.27\" \
-             in its [build-dependencies]",
-            headers.origin, builder.name
+            "it was compiled with the headers of {origin}; a Cargo.toml above the source takes others, with {} = \
+             \"=1.0.27\" in its [build-dependencies] (`wakelab docs scheduler-authors`)",
+            builder.name
         ),
     });
     hints

@@ -12,6 +12,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use wakelab_input::{FILE_MAX, read_file};
 use wakelab_measure::RunStats;
 
 /// The highest number of runs of a sweep.
@@ -180,7 +181,7 @@ impl Sweep {
         add(self.spec.text.as_bytes());
         // Not their paths: workers of a cluster have them elsewhere, in the same order.
         for path in self.spec.files() {
-            add(&std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?);
+            add(&read_file(&path, FILE_MAX).map_err(|error| format!("{}: {error}", path.display()))?);
         }
         Ok(hash.finalize().to_hex().to_string())
     }

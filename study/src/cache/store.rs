@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
+use wakelab_input::read_file;
 use wakelab_measure::RunStats;
 
 /// The limit of the size of the folder, bytes: 512 MiB, about 130,000 runs.
@@ -107,7 +108,7 @@ impl Store {
             return None;
         }
         let path = self.path(key);
-        let bytes = match fs::read(&path) {
+        let bytes = match read_file(&path, LIMIT_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             read => read,
         };
