@@ -158,8 +158,8 @@ impl BuildScript {
     /// Reads a build script.
     ///
     /// # Errors
-    /// Fails if it compiles no BPF program, if what it compiles cannot be told from its text, or if it would pass a flag
-    /// to clang that does more than compile.
+    /// Fails if it compiles no BPF program, if what it compiles cannot be told from its text, or if it would pass a
+    /// flag to clang that does more than compile.
     pub fn parse(text: &str) -> Result<Self, Wrong> {
         // A parser of Rust calls itself for what is nested.
         std::thread::scope(|scope| {

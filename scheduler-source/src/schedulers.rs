@@ -85,8 +85,8 @@ impl PartialEq for Schedulers {
 
 impl Schedulers {
     /// Schedulers that are fetched and compiled, and kept in a folder; without one, what is made lies in a folder of
-    /// `scratch`, and goes with this. Nobody else may write there. With `fresh`, objects are made again. What is done is
-    /// said to `say`, a line for each crate and object. It ends early with an error when the flag of `stop` is set.
+    /// `scratch`, and goes with this. Nobody else may write there. With `fresh`, objects are made again. What is done
+    /// is said to `say`, a line for each crate and object. It ends early with an error when the flag of `stop` is set.
     pub fn new(folder: Option<PathBuf>, scratch: PathBuf, fresh: bool, say: fn(&str), stop: Stop) -> Self {
         // Clang and cargo run elsewhere.
         let absolute = |folder: PathBuf| std::path::absolute(&folder).unwrap_or(folder);
@@ -378,8 +378,8 @@ fn hints(failure: &Failure, headers: &Headers, compilation: &Compilation, script
         } else if let Some(folder) = script {
             let folder = folder.display();
             hints.push(format!(
-                "{folder}/build.rs is not run, and may be what writes {missing}: run `cargo build` there once, or write \
-                 the file"
+                "{folder}/build.rs is not run, and may be what writes {missing}: run `cargo build` there once, or \
+                 write the file"
             ));
         }
     }
@@ -387,8 +387,8 @@ fn hints(failure: &Failure, headers: &Headers, compilation: &Compilation, script
     let origin = &headers.origin;
     hints.push(match script {
         Some(folder) => format!(
-            "it was compiled with the headers of {origin}, as {}/Cargo.toml or its Cargo.lock has it; {} = \"=VERSION\" \
-             there takes others",
+            "it was compiled with the headers of {origin}, as {}/Cargo.toml or its Cargo.lock has it; \
+             {} = \"=VERSION\" there takes others",
             folder.display(),
             builder.name
         ),
