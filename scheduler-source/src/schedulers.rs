@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use wakelab_input::{read_file, read_text_file};
 
-/// The largest object that is read, bytes. Those of public schedulers have up to 4 MB.
+/// The largest object that is read, bytes. Those of public schedulers have up to 13 MB.
 const OBJECT_MAX: u64 = 64 << 20;
 
 /// The object of a scheduler.
