@@ -26,7 +26,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 /// The file cannot be read, is no regular file, or has more bytes.
 pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let regular = |data: &Metadata| {
-        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file; expected one");
+        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
         if data.is_file() { Ok(()) } else { Err(wrong()) }
     };
     // Opening a pipe would wait for who writes to it.
@@ -118,7 +118,7 @@ mod tests {
         if cfg!(unix) {
             assert_eq!(read_text(Path::new("/dev/zero")).unwrap_err().to_string(), "it has more than 8 MiB");
             let refused = read_file(Path::new("/dev/zero"), 1).unwrap_err().to_string();
-            assert_eq!(refused, "it is not a regular file; expected one");
+            assert_eq!(refused, "it is not a regular file");
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }
