@@ -2,6 +2,7 @@
 
 use crate::in_process::host;
 use crate::output::{say, say_warnings};
+use crate::signals::in_good_order;
 use anyhow::Context;
 use clap::Args;
 use etcetera::BaseStrategy;
@@ -52,6 +53,7 @@ impl CachedSimulator {
         if args.no_cache {
             return Ok(CachedSimulator(None));
         }
+        let _whole = in_good_order();
         if let Some(folder) = &args.cache {
             let hint = "name a folder that can be made and written, or run with --no-cache";
             let store =

@@ -3,12 +3,14 @@
 
 use crate::out_file::{TEMPORARY, temporary};
 use crate::output::say;
+use crate::signals::in_good_order;
 use crate::sweep_table::failed_of;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use wakelab_input::files::check_output;
 use wakelab_report::VERSION;
 use wakelab_study::sweep::Sweep;
 
@@ -152,6 +154,8 @@ impl SweepFolder {
     fn put(&self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
         let all = || -> std::io::Result<()> {
             let path = self.path.join(name);
+            check_output(&path).map_err(|clash| std::io::Error::other(format!("it is {clash}")))?;
+            let _whole = in_good_order();
             let mut file = temporary(&path)?;
             file.write_all(bytes)?;
             file.as_file().sync_all()?;

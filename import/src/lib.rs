@@ -26,10 +26,10 @@ use flate2::bufread::MultiGzDecoder;
 use progress_reader::ProgressReader;
 use several::{Each, Progress, ReadFile};
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use wakelab_input::files;
 
 /// What is said of a file that is not a trace.
 pub(crate) const HOW_TO_RECORD: &str = "record one with `trace-cmd record -e sched -e power:cpu_idle -e \
@@ -141,7 +141,7 @@ impl ReadFile for FileReader<'_> {
             )
             .with_hint("name the files that are to be imported"));
         }
-        let mut file = BufReader::with_capacity(1 << 18, ProgressReader::new(File::open(path).map_err(io)?, progress));
+        let mut file = BufReader::with_capacity(1 << 18, ProgressReader::new(files::open(path).map_err(io)?, progress));
         let start = start(&mut file).map_err(io)?;
         if !start.starts_with(GZIP) {
             let kind = kind(path, &start)?;

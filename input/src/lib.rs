@@ -8,11 +8,14 @@
 //!   hint: did you mean `size_kib`?
 //! ```
 //!
+//! [`files`] opens every input, so that no output replaces one.
+//!
 //! This crate depends on no other crate of the workspace. The feature `toml` adds `Table` for TOML files.
 
 mod cpulist;
 mod duration;
 mod error;
+pub mod files;
 mod printable;
 mod spelling;
 #[cfg(feature = "toml")]

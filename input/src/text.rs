@@ -1,8 +1,7 @@
 //! Text of a size that a person writes: files are read up to a limit, and messages repeat a part of what is long.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// The largest file that is read, bytes. A workload with 100,000 tasks, each a table of its own, has about 6 MB.
@@ -15,12 +14,7 @@ pub const FILE_MAX: u64 = 8 << 20;
 ///
 /// The file cannot be read, has more than [`FILE_MAX`] bytes, or is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    let mut text = Vec::new();
-    File::open(path)?.take(FILE_MAX + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > FILE_MAX {
-        return Err(io::Error::other(format!("it has more than {} MiB", FILE_MAX >> 20)));
-    }
-    String::from_utf8(text).map_err(|e| {
+    String::from_utf8(crate::files::read(path, FILE_MAX)?).map_err(|e| {
         let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
         io::Error::new(io::ErrorKind::InvalidData, format!("line {line} is not UTF-8"))
     })
@@ -51,6 +45,7 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::io::Write;
 
     #[test]

@@ -4,6 +4,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// The largest file that is read, bytes: the types of a kernel have some MiB.
+const FILE_MAX: u64 = 256 << 20;
+
 /// A text that says what could not be done with a path.
 pub fn failed(path: &Path, error: impl std::fmt::Display) -> String {
     format!("{}: {error}", path.display())
@@ -11,12 +14,12 @@ pub fn failed(path: &Path, error: impl std::fmt::Display) -> String {
 
 /// Reads a file.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
-    fs::read(path).map_err(|error| failed(path, error))
+    wakelab_input::files::read_file(path, FILE_MAX).map_err(|error| failed(path, error))
 }
 
 /// Reads a file of text.
 pub fn read_text(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| failed(path, error))
+    String::from_utf8(read(path)?).map_err(|error| failed(path, error))
 }
 
 /// Creates a folder and those above it.

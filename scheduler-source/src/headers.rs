@@ -54,7 +54,7 @@ impl Headers {
         let libbpf = graph.with("libbpf-sys", "libbpf/src").ok_or_else(|| {
             format!("{} needs no libbpf-sys with libbpf's headers; expected one", builder.folder.display())
         })?;
-        let text = |name: &str| std::fs::read_to_string(builder.folder.join("src").join(name)).unwrap_or_default();
+        let text = |name: &str| files::read_text(&builder.folder.join("src").join(name)).unwrap_or_default();
         let source = text("clang_info.rs") + &text("bpf_builder.rs");
         let cpu = CpuFlags::of(&source).ok_or_else(|| {
             files::failed(&builder.folder.join("src/clang_info.rs"), "has no -mcpu; expected the builder of schedulers")

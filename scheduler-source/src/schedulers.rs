@@ -61,6 +61,10 @@ impl PartialEq for Schedulers {
     }
 }
 
+/// The largest object that is read, bytes.
+const OBJECT_MAX: u64 = 64 << 20;
+/// The files of a scheduler's source, which no output replaces.
+const SOURCES: &[(&str, &str)] = &[("", ".c"), ("", ".h"), ("", ".rs"), ("Cargo.", "")];
 /// How many objects are kept; those that were made or used longest ago go.
 const OBJECTS_MAX: usize = 64;
 
@@ -101,7 +105,7 @@ impl Schedulers {
 
 /// Reads an object as it is.
 fn read_object(path: &str) -> Result<Built, String> {
-    let object = std::fs::read(path)
+    let object = wakelab_input::files::read_file(Path::new(path), OBJECT_MAX)
         .map_err(|error| format!("{error}; expected the object of a scheduler, as clang compiles it for BPF"))?;
     Ok(Built { title: title(Path::new(path)), name: SchedulerName::Path(path.to_owned()), object: object.into() })
 }
@@ -124,6 +128,9 @@ impl Builder {
         let place = Path::new(path);
         let expected = "expected an object (.o), a source (.c), or the folder of a crate";
         let place = place.canonicalize().map_err(|error| format!("{error}; {expected}"))?;
+        // Clang reads what these name, too.
+        let folder = if place.is_dir() { &*place } else { place.parent().unwrap_or(&place) };
+        wakelab_input::files::note_folder(folder, SOURCES);
         let found = match place.is_dir() {
             true if place.join("Cargo.toml").is_file() => self.of_crate(&place, None, false)?,
             true => return Err(format!("the folder has no Cargo.toml; {expected}")),
@@ -174,7 +181,7 @@ impl Builder {
         let root = graph.root.as_ref();
         let named = root.map_or_else(|| title(folder), |root| format!("{} {}", root.name, root.version));
         let script = folder.join("build.rs");
-        let text = root.and_then(|_| std::fs::read_to_string(&script).ok());
+        let text = root.and_then(|_| wakelab_input::read_text(&script).ok());
         let script = match (&text, only) {
             (Some(text), None) => {
                 Some(BuildScript::parse(text).map_err(|what| format!("{} {what}", script.display()))?)
@@ -250,7 +257,7 @@ impl Builder {
         let objects = self.work()?.join("objects");
         let path = objects.join(format!("{}.bpf.o", compilation.key(clang)?));
         if !self.fresh
-            && let Ok(object) = std::fs::read(&path)
+            && let Ok(object) = wakelab_input::files::read_file(&path, OBJECT_MAX)
         {
             touch(&path);
             return Ok(built(object));

@@ -5,6 +5,7 @@ use crate::stats::wakeups::{WakeupStream, WakeupWithReason};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
@@ -148,10 +149,16 @@ impl<'a> TimeOrdered<'a> {
     ) -> Result<(), E> {
         let (to, from) = sync_channel::<Result<(Vec<(u64, SourceEvent)>, f64), ReadError>>(BATCHES);
         let files = source.wakeups();
+        // Whoever reads takes it: the thread, or this one if the system makes no other.
+        let wakes = Mutex::new(Some(wakes));
+        let tables = || {
+            let wakes = wakes.lock().unwrap_or_else(PoisonError::into_inner).take().expect("it is read once");
+            let tables = TimeOrdered::of(source, wakes);
+            if states { tables.and_states(source) } else { tables }
+        };
         thread::scope(|threads| {
-            threads.spawn(move || {
-                let tables = TimeOrdered::of(source, wakes);
-                let mut tables = if states { tables.and_states(source) } else { tables };
+            let ahead = thread::Builder::new().spawn_scoped(threads, move || {
+                let mut tables = tables();
                 let mut more = true;
                 while more {
                     let mut batch = Vec::with_capacity(BATCH);
@@ -162,6 +169,17 @@ impl<'a> TimeOrdered<'a> {
                     filled.err().into_iter().for_each(|error| drop(to.send(Err(error))));
                 }
             });
+            if ahead.is_err() {
+                let (mut tables, mut more) = (tables(), true);
+                while more {
+                    let mut batch = Vec::with_capacity(BATCH);
+                    let filled = tables.fill(&mut batch);
+                    batch.into_iter().try_for_each(|(time, item)| each(time, item))?;
+                    report_share(progress, &files, tables.share.get());
+                    more = filled?;
+                }
+                return Ok(());
+            }
             for batch in from {
                 let (batch, share) = batch?;
                 batch.into_iter().try_for_each(|(time, item)| each(time, item))?;

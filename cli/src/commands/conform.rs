@@ -46,9 +46,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn compare(args: &Args) -> anyhow::Result<Exit> {
-    let html = args.html.open()?;
     let decider = decider(args.with.with.as_ref())?;
     let (files, errors) = decision_files(&args.recordings.files);
+    let html = args.html.open()?;
     let bar = Bar::new(&files, false);
     let (conformance, outcomes) = conform(&files, &decider, args.limit, &bar);
     bar.finish();
@@ -109,6 +109,7 @@ fn compare(args: &Args) -> anyhow::Result<Exit> {
 
 fn ablation(args: &Args) -> anyhow::Result<Exit> {
     let (files, errors) = decision_files(&args.recordings.files);
+    let html = args.html.open()?;
     let bar = Bar::new(&files, false);
     let (ablation, outcomes) = ablate(&files, &bar);
     bar.finish();

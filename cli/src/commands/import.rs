@@ -1,10 +1,11 @@
 //! `wakelab import`.
 
-use crate::distinct_paths::Paths;
+use crate::out_file::claim;
 use crate::output::{Exit, hint, say};
 use crate::progress::FileBar;
 use crate::signals::stop_flag;
 use std::path::PathBuf;
+use wakelab_input::files;
 use wakelab_report::numbers::{count, thousands};
 
 pub const EXAMPLE: &str = "\
@@ -28,15 +29,10 @@ pub struct Args {
     out: PathBuf,
 }
 
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        Paths { inputs: self.files.clone(), outputs: vec![("--out", &self.out)] }
-    }
-}
-
 /// Imports the events of another recorder.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    args.files.iter().for_each(|file| files::note(file));
+    claim("--out", &args.out)?;
     let bar = FileBar::new();
     let found = wakelab_import::import(&args.files, &args.out, &|done, all| bar.read(done, all), stop_flag()?);
     bar.finish();

@@ -3,7 +3,6 @@
 use super::simulate::{ResultFormat, SimulationFlags, deliver, dry_run, say_condition};
 use super::trust;
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::flags::JobsFlag;
 use crate::out_file::command_line;
 use crate::output::{Exit, say_error, say_warnings, tell};
@@ -26,7 +25,7 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
     let matrix = spec.resolve()?;
     say_warnings(&matrix.warnings);
     say_warnings(&fitted(&matrix));
-    Paths { inputs: spec.files(), outputs: flags.outputs() }.check()?;
+    flags.claim_outputs()?;
     let out = flags.out.open()?;
     if flags.dry_run {
         return dry_run(&matrix, out.as_ref(), flags);

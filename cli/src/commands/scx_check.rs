@@ -4,7 +4,6 @@ use super::Hint;
 use super::simulate::deliver;
 use crate::cache::CacheFlags;
 use crate::completion;
-use crate::distinct_paths::Paths;
 use crate::flags::{self, FormatFlag, JobsFlag, SeedFlag, TableFormat};
 use crate::out_file::OutFile;
 use crate::output::{Exit, say, say_error, say_warnings, tell};
@@ -63,14 +62,6 @@ pub struct Args {
     /// The format.
     #[command(flatten)]
     format: FormatFlag,
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        let inputs = self.workload.iter().cloned().collect();
-        Paths { inputs, outputs: self.out.iter().map(|out| ("--out", out.as_path())).collect() }
-    }
 }
 
 /// The most CPUs of a machine that is chosen without being named.
@@ -137,7 +128,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let again = again(args, &about, &checked);
     for (smallest, again) in checked.smallest.iter().zip(&again) {
         if let Some(file) = &again.file {
-            OutFile::new("--out", Path::new(file))?.write(&smallest.toml)?;
+            OutFile::in_folder("--out", Path::new(file))?.write(&smallest.toml)?;
         }
     }
     let text = match is_json {

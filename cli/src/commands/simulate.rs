@@ -4,9 +4,8 @@ use super::matrix::simulate_matrix;
 use super::trace::say_traced;
 use super::trust::{self, TrustFlags, TrustResults};
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, JobsFlag, LenientFlag, OutFlag};
-use crate::out_file::{OutFile, cause, command_line};
+use crate::out_file::{OutFile, cause, claim, command_line};
 use crate::output::{Exit, hint, print, print_as_is, say, say_error, say_warnings, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
@@ -130,11 +129,15 @@ pub enum ResultFormat {
 }
 
 impl SimulationFlags {
-    /// What it writes, with the flags.
-    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+    /// Claims all that it writes, before any of it is begun.
+    ///
+    /// # Errors
+    /// Fails if an output is an input, or another output.
+    pub fn claim_outputs(&self) -> anyhow::Result<()> {
         let folders = [("--events", &self.events), ("--perfetto", &self.perfetto)];
         let folders = folders.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
-        self.out.output().into_iter().chain(self.html.output()).chain(folders).collect()
+        let mut all = self.out.output().into_iter().chain(self.html.output()).chain(folders);
+        all.try_for_each(|(flag, path)| claim(flag, path))
     }
 }
 
@@ -143,7 +146,7 @@ impl SimulationFlags {
 pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
     let experiment = spec.resolve()?;
     say_warnings(&experiment.warnings);
-    Paths { inputs: spec.files(), outputs: flags.outputs() }.check()?;
+    flags.claim_outputs()?;
     let out = flags.out.open()?;
     Ok((experiment, out))
 }
@@ -178,13 +181,14 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
         return dry_run(&Matrix::of_two_sides(experiment), out.as_ref(), flags);
     }
     let plan = trust::plan(spec, &experiment, flags)?;
+    // From here on there are temporary files.
+    let stop = stop_flag()?;
     let html = flags.html.open()?;
     let events = flags.events.as_deref().map(event_folder).transpose()?;
     let several = experiment.cases.len() > 1;
     let traces = flags.perfetto.as_deref().map(|path| trace_folder(path, several)).transpose()?;
     let simulator =
         if events.is_some() { CachedSimulator::without_cache() } else { CachedSimulator::open(&flags.cache)? };
-    let stop = stop_flag()?;
     let found = simulator.with(|runner| -> Result<_, String> {
         let recording = Recording { events: events.as_ref(), traces: traces.as_ref(), others: runner };
         let writes = events.is_some() || traces.is_some();
@@ -264,6 +268,7 @@ pub fn dry_run(matrix: &Matrix, out: Option<&OutFile>, flags: &SimulationFlags) 
 }
 
 fn trace_folder(path: &Path, several: bool) -> anyhow::Result<TraceFolder> {
+    claim("--perfetto", path)?;
     TraceFolder::new(path, several).map_err(|e| {
         let what = format!("--perfetto: {}: {}", path.display(), cause(&e));
         anyhow::anyhow!("{what}\n  hint: name a folder in one that exists and can be written")
@@ -277,6 +282,7 @@ fn say_traces(folder: &TraceFolder) {
 }
 
 fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {
+    claim("--events", path)?;
     EventFolder::new(path).map_err(|e| {
         anyhow::anyhow!("--events: {e}\n  hint: name a new or empty folder, in a folder that exists and can be written")
     })

@@ -6,7 +6,6 @@ use super::trace::only;
 use super::whatif::is_like_the_recording;
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::completion;
-use crate::distinct_paths::Paths;
 use crate::flags::{self, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, SeedFlag, TableOrCsv};
 use crate::out_file::command_line;
 use crate::output::{Exit, hint, say, say_error, say_warnings, tell};
@@ -98,14 +97,6 @@ pub struct Args {
     /// The cache.
     #[command(flatten)]
     cache: CacheFlags,
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        let outputs = self.out.output().into_iter().chain(self.html.output()).collect();
-        Paths { inputs: self.recording.iter().cloned().collect(), outputs }
-    }
 }
 
 /// Simulated before measuring begins, ns: the ramp of the standard loads is over, and of two states the one that stays

@@ -1,7 +1,6 @@
 //! `wakelab sweep`.
 
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::embedded;
 use crate::flags::JobsFlag;
 use crate::in_process;
@@ -97,14 +96,6 @@ pub struct Args {
     /// Print this part, as Parquet, in place of making all.
     #[arg(long, value_name = "N", hide = true, conflicts_with_all = ["dry_run", "out"])]
     part: Option<u64>,
-}
-
-impl Args {
-    /// What it reads and writes. Its output is a folder of its own, which is checked when it is opened.
-    pub fn paths(&self) -> Paths<'_> {
-        let inputs = self.file.exists().then(|| self.file.clone()).into_iter().collect();
-        Paths { inputs, outputs: Vec::new() }
-    }
 }
 
 /// Makes the runs of a sweep.

@@ -12,6 +12,7 @@ mod conservation;
 mod events;
 mod fit;
 mod in_process;
+mod inputs_survive;
 mod interrupt;
 mod machine_import;
 mod matrix;

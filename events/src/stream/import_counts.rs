@@ -3,7 +3,7 @@
 use super::source::Tables;
 use crate::error::ReadError;
 use crate::table::metadata::ParquetFile;
-use std::fs::File;
+use wakelab_input::files;
 
 /// How complete the trace of an import is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl ImportCounts {
     pub fn of(tables: &Tables) -> Result<Option<Self>, ReadError> {
         let Tables { wakings, switches, migrations, idle, frequencies, .. } = tables;
         for path in [wakings, switches, migrations, idle, frequencies].into_iter().filter_map(|files| files.last()) {
-            let file = File::open(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
+            let file = files::open_file(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
             let (metadata, _) = ParquetFile::open(path, file)?;
             // The last segment of a table has it unless it was full when the trace ended.
             if let Some(tracepoints) = metadata.get("wakelab.tracepoints") {

@@ -1,9 +1,9 @@
 //! The key of a run, and the identity of the program that runs it.
 
 use std::fmt::{self, Debug, Write};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use wakelab_input::files;
 use wakelab_kernel::Feature;
 use wakelab_sched::select::policy;
 use wakelab_sim::Setup;
@@ -90,7 +90,7 @@ impl Program {
     /// Fails if the file cannot be read.
     pub fn of(file: &Path) -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(File::open(file)?)?;
+        hasher.update_reader(files::open_file(file)?)?;
         Ok(Program(*hasher.finalize().as_bytes()))
     }
 

@@ -7,10 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
+use wakelab_input::files;
 use wakelab_measure::RunStats;
 
 /// The limit of the size of the folder, bytes: 512 MiB, about 130,000 runs.
 pub const LIMIT_BYTES: u64 = 512 << 20;
+
+/// The largest entry that is read, bytes. One has some KiB.
+const ENTRY_MAX: u64 = 64 << 20;
 
 /// The folder inside of it with compiled schedulers, which are no runs.
 pub const SCHEDULERS: &str = "schedulers";
@@ -107,7 +111,7 @@ impl Store {
             return None;
         }
         let path = self.path(key);
-        let bytes = match fs::read(&path) {
+        let bytes = match files::read_file(&path, ENTRY_MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             read => read,
         };

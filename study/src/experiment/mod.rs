@@ -15,6 +15,7 @@ mod spec;
 mod sweep;
 
 pub(crate) use catalogue::loads;
+pub(crate) use catalogue::Remembering;
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
 pub use matrix::{Flags, MatrixSpec, NamedSide};
 pub use panel::{Panel, PanelPart, RungSpec};

@@ -78,7 +78,7 @@ impl Spec {
         if let Some(folder) = &self.unpacked_to {
             published.leave_out(folder);
         }
-        warnings.extend(published.misfits(cases.iter().map(|case| &case.workload)));
+        warnings.extend(published.misfits(cases.iter().map(|case| &*case.workload)));
         let base = self.side(&machine, kernel, &self.base, &mut warnings)?;
         let with = self.side(&machine, kernel, &self.with, &mut warnings)?;
         let sides = [(&base, &self.base), (&with, &self.with)];
@@ -90,7 +90,7 @@ impl Spec {
         }
         for (side, given) in sides {
             let Some(scheduler) = &side.scheduler else { continue };
-            let workloads = cases.iter().map(|case| &case.workload);
+            let workloads = cases.iter().map(|case| &*case.workload);
             let missing = wakelab_sim::cgroup_warn_missing(&machine, &side.kernel, &**scheduler, workloads);
             let missing = missing.map_err(|error| given.error(error.to_string()))?;
             warnings.extend(missing.into_iter().map(|line| format!("{}: {line}", given.place)));
@@ -182,6 +182,11 @@ impl Spec {
             };
             given.error(e.to_string()).with_hint(hint)
         })?;
+        let new: Vec<String> = scaled(machine, kernel, &side.kernel)
+            .map(|note| format!("{}: {note}", given.place))
+            .filter(|note| !warnings.contains(note))
+            .collect();
+        warnings.extend(new);
         if let Some(named) = &text.scheduler {
             let name = match &named.name {
                 SchedulerName::Path(path) => SchedulerName::Path(self.folder.join(path).to_string_lossy().into_owned()),
@@ -269,6 +274,23 @@ impl Spec {
         }
         Ok(())
     }
+}
+
+/// What a kernel makes of the tunables that a side sets before they are scaled by the number of CPUs.
+fn scaled<'a>(machine: &Machine, kernel: &'a Preset, set: &'a Preset) -> impl Iterator<Item = String> + 'a {
+    let cpus = machine.topology.nr_cpus() as usize;
+    let as_scaled = set.tunables.scaled(cpus).list();
+    let all = kernel.tunables.list().into_iter().zip(set.tunables.list()).zip(as_scaled);
+    all.filter_map(move |((before, set), scaled)| {
+        let (value, scaled) = (set.value.filter(|_| set.value != before.value)?, scaled.value?);
+        let file = kernel.file_of_scaled(set.name).filter(|_| value != scaled)?;
+        let name = set.name;
+        Some(format!(
+            "{name}={value} is what the kernel scales by {} for {cpus} CPUs (1 + log2 of them, 8 at most): it acts on \
+             {scaled}, and {file} shows that",
+            scaled / value.max(1)
+        ))
+    })
 }
 
 /// The next step after an error about a published table.
