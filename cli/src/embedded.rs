@@ -251,7 +251,7 @@ pub fn unpack<E: RustEmbed>(folder: &Path) -> anyhow::Result<()> {
         let Some(file) = E::get(&name) else { continue };
         let path = folder.join(name.as_ref());
         if std::fs::symlink_metadata(&path).is_ok() {
-            let there = files::read_file(&path, file.data.len() as u64).ok();
+            let there = files::read_own(&path, file.data.len() as u64).ok();
             anyhow::ensure!(
                 there.is_some_and(|there| there == *file.data),
                 "{}: a file with other contents is there, and is not replaced\n  hint: name a new folder",

@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use wakelab_input::files::check_output;
+use wakelab_input::files::{check_output, read_own};
 use wakelab_report::VERSION;
 use wakelab_study::sweep::Sweep;
 
 const MANIFEST: &str = "sweep.json";
+/// The largest manifest that is read, bytes.
+const MANIFEST_MAX: u64 = 1 << 20;
 const SPACE: &str = "sweep.toml";
 const LOCK: &str = "sweep.lock";
 
@@ -54,7 +56,7 @@ impl SweepFolder {
     fn begin(&self, sweep: &Sweep) -> anyhow::Result<()> {
         let manifest = self.path.join(MANIFEST);
         if manifest.is_file() {
-            let known: Value = serde_json::from_str(&fs::read_to_string(&manifest)?)
+            let known: Value = serde_json::from_slice(&read_own(&manifest, MANIFEST_MAX)?)
                 .with_context(|| format!("{MANIFEST} is damaged"))?;
             if known["id"] == json!(self.id) {
                 return Ok(());
@@ -108,7 +110,14 @@ impl SweepFolder {
     /// Fails if another holds it.
     pub fn lock(&self) -> anyhow::Result<File> {
         let path = self.path.join(LOCK);
-        let file = File::create(&path).with_context(|| path.display().to_string())?;
+        // Nothing is written to it: it may be a link that somebody has put there. For writing alone, a pipe would block.
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .with_context(|| path.display().to_string())?;
         if file.try_lock().is_err() {
             bail!(
                 "--out: {}: another wakelab writes it\n  hint: wait for it, or name another folder",

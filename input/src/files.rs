@@ -178,6 +178,33 @@ fn wait(_: &File) -> io::Result<()> {
 /// # Errors
 /// Fails if it cannot be opened, or if an output of the command would replace it.
 pub fn open(path: &Path) -> io::Result<Input> {
+    let input = open_unnoted(path)?;
+    let data = input.file.metadata()?;
+    if (data.is_file() || data.is_dir())
+        && let Some(inode) = inode(&data)
+    {
+        add_input(path, inode)?;
+    }
+    Ok(input)
+}
+
+/// Opens a file that the command has written before, and may replace.
+///
+/// # Errors
+/// Fails if it cannot be opened, or is no file.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    open_unnoted(path)?.into_file()
+}
+
+/// Reads a whole file that the command has written before, and may replace.
+///
+/// # Errors
+/// Fails as [`open_own`] does, or if it has more than `most` bytes.
+pub fn read_own(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    whole(open_own(path)?, most)
+}
+
+fn open_unnoted(path: &Path) -> io::Result<Input> {
     go_on()?;
     let mut options = File::options();
     options.read(true);
@@ -189,13 +216,7 @@ pub fn open(path: &Path) -> io::Result<Input> {
     }
     let file = options.open(path)?;
     let data = file.metadata()?;
-    let is_file = data.is_file();
-    if (is_file || data.is_dir())
-        && let Some(inode) = inode(&data)
-    {
-        add_input(path, inode)?;
-    }
-    Ok(Input { file, is_file: is_file || data.is_dir() })
+    Ok(Input { file, is_file: data.is_file() || data.is_dir() })
 }
 
 /// Opens an input that is a file, not a pipe or a device.

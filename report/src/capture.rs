@@ -138,7 +138,11 @@ pub fn whatif(asked: &WhatIf<'_>) -> String {
         if alike {
             text += compare::verdict_text(&judged(comparison)).trim_start();
         } else {
-            let _ = writeln!(text, "{}: no verdict, as the simulation is not like the recording", printable(&prediction.side));
+            let _ = writeln!(
+                text,
+                "{}: no verdict, as the simulation is not like the recording",
+                printable(&prediction.side)
+            );
         }
         let changed = changed_most(prediction);
         let all = prediction.rows.len();

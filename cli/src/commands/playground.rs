@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         .with_context(|| format!("-o: {}", folder.display()))
         .map_err(|e| anyhow::anyhow!("{e:#}\n  hint: name a folder that can be made and written"))?;
     let path = folder.join("index.html");
-    if let Ok(there) = files::read_file(&path, PAGE_MAX) {
+    if let Ok(there) = files::read_own(&path, PAGE_MAX) {
         ensure!(
             String::from_utf8_lossy(&there).contains("<title>wakelab playground"),
             "-o: {}: a file with other contents is there, and is not replaced\n  hint: name a new folder",

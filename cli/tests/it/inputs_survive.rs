@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// What the values of an argument are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Names {
+pub enum Names {
     /// Files or folders that are read, or names.
     Input,
     /// A file that is written.
@@ -22,7 +22,7 @@ enum Names {
 }
 
 /// What an argument names: by the command, else by what help calls its value.
-fn names_of(command: &str, arg: &Arg) -> Names {
+pub fn names_of(command: &str, arg: &Arg) -> Names {
     let id = arg.get_id().as_str();
     let value = arg.get_value_names().map(|names| names[0].as_str()).unwrap_or_default();
     match (command, id, value) {
@@ -50,7 +50,7 @@ fn names_of(command: &str, arg: &Arg) -> Names {
 }
 
 /// The commands with their arguments that take values, by their names on the command line.
-fn commands() -> BTreeMap<String, Vec<Arg>> {
+pub fn commands() -> BTreeMap<String, Vec<Arg>> {
     fn add(above: &str, command: &Command, into: &mut BTreeMap<String, Vec<Arg>>) {
         let name = format!("{above} {}", command.get_name()).trim().to_owned();
         if command.has_subcommands() {
@@ -66,7 +66,7 @@ fn commands() -> BTreeMap<String, Vec<Arg>> {
 }
 
 /// Command lines with all inputs of each command, and what is read besides. The outputs are added.
-const LINES: &[(&str, &str, &[&str])] = &[
+pub const LINES: &[(&str, &str, &[&str])] = &[
     ("run", "e.toml --no-cache", &["m.toml", "w.toml", "s.bpf.o"]),
     (
         "compare",
@@ -117,7 +117,7 @@ program = "loop"
 "#;
 
 /// A folder with an input of every kind.
-fn inputs() -> TempDir {
+pub fn inputs() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let (at, repository) = (folder.path(), Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
     let copy = |from: &str, to: &str| {
@@ -141,22 +141,30 @@ fn inputs() -> TempDir {
     write("e.toml", &format!("machine = \"./m.toml\"\nrepeats = 1\n{part}{sides}"));
     let stage = "settle = \"0s\"\ntime = \"1ms\"\nrepeats = 1\n";
     write("p.toml", &format!("base = \"\"\n[fast]\n{stage}[full]\n{stage}[[part]]\nmachine = \"./m.toml\"\n{part}"));
-    write("s.toml", &format!("repeats = 1\nsettle = \"0s\"\ntime = \"1ms\"\n[[grid]]\nmachine = \"./m.toml\"\nsides = [\"\"]\n{part}"));
+    write(
+        "s.toml",
+        &format!(
+            "repeats = 1\nsettle = \"0s\"\ntime = \"1ms\"\n[[grid]]\nmachine = \"./m.toml\"\nsides = [\"\"]\n{part}"
+        ),
+    );
     write("i.txt", "# tracer: nop\n");
     fs::rename(crate::machine_import::tree("zen-ccx").keep(), at.join("sys")).expect("a tree");
     let compare = "compare --machine test-8c --kernel v6.12 --workload netperf:TCP_RR --load 2 --base SIS_UTIL \
                    --with NO_SIS_UTIL --time 5ms --settle 1ms --repeat 1 --no-cache --events ev --format json --out a.json";
     let output = wakelab(at, &compare.split_whitespace().collect::<Vec<_>>());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    fs::rename(at.join("ev/workload=netperf%3ATCP_RR/load=2%20threads/side=base/variant=SIS_UTIL/repeat=1"), at.join("run"))
-        .expect("a run");
+    fs::rename(
+        at.join("ev/workload=netperf%3ATCP_RR/load=2%20threads/side=base/variant=SIS_UTIL/repeat=1"),
+        at.join("run"),
+    )
+    .expect("a run");
     fs::remove_dir_all(at.join("ev")).expect("removed");
     fs::copy(at.join("a.json"), at.join("b.json")).expect("a copy");
     folder
 }
 
 /// The files that a command line reads: those that it names, of folders some, and those that these name.
-fn files_of(at: &Path, line: &str, besides: &[&str]) -> Vec<PathBuf> {
+pub fn files_of(at: &Path, line: &str, besides: &[&str]) -> Vec<PathBuf> {
     const OF_A_FOLDER: usize = 3;
     fn below(path: &Path, found: &mut Vec<PathBuf>) {
         match fs::read_dir(path) {
@@ -186,7 +194,7 @@ fn files_of(at: &Path, line: &str, besides: &[&str]) -> Vec<PathBuf> {
 }
 
 /// The flag of an argument, such as `--out`; its position has none.
-fn flag(arg: &Arg) -> Option<String> {
+pub fn flag(arg: &Arg) -> Option<String> {
     arg.get_long().map(|long| format!("--{long}")).or_else(|| arg.get_short().map(|short| format!("-{short}")))
 }
 
@@ -195,9 +203,10 @@ fn every_command_with_paths_is_tried() {
     for (command, args) in commands() {
         let kinds: Vec<Names> = args.iter().map(|arg| names_of(&command, arg)).collect();
         let reads = kinds.contains(&Names::Input);
-        let writes = args.iter().zip(&kinds).any(|(arg, kind)| {
-            matches!(kind, Names::Output | Names::OutputFolder) && arg.get_id() != "cache"
-        });
+        let writes = args
+            .iter()
+            .zip(&kinds)
+            .any(|(arg, kind)| matches!(kind, Names::Output | Names::OutputFolder) && arg.get_id() != "cache");
         let listed = LINES.iter().any(|line| line.0 == command);
         let expected = match (reads, writes) {
             (true, true) => listed,
@@ -271,4 +280,71 @@ fn files_of_names_of_our_own_are_not_written_through_links() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(fs::read(&victim).expect("a file"), b"mine", "{args:?}");
     }
+}
+
+/// Where files are opened beside `wakelab_input::files`, and why no output can replace them.
+const OPENED_ELSEWHERE: &[(&str, &str)] = &[
+    ("cli/src/signals.rs", "of /proc"),
+    ("cli/src/commands/survey.rs", "of /proc"),
+    ("cli/src/commands/doctor.rs", "of /proc and /sys"),
+    ("calibrate/src/load/mod.rs", "of /proc"),
+    ("calibrate/src/noise.rs", "of /proc and /boot"),
+    ("calibrate/src/micro/idle.rs", "of /sys"),
+    ("cli/src/sweep_folder.rs", "the lock of an output"),
+    ("cli/src/out_file.rs", "pipes and devices that are written to"),
+    ("study/src/cache/store.rs", "the time of an entry, which is set"),
+    ("scheduler-source/src/schedulers.rs", "the time of an object, which is set"),
+    ("events/src/simulated/folder.rs", "the lock of an output"),
+];
+
+#[test]
+fn inputs_are_opened_in_one_place() {
+    const CRATES: [&str; 14] = [
+        "calibrate",
+        "cli",
+        "events",
+        "import",
+        "kernel",
+        "machine",
+        "measure",
+        "page",
+        "perfetto",
+        "playground",
+        "report",
+        "scheduler-source",
+        "study",
+        "workload",
+    ];
+    const OPENS: [&str; 6] =
+        ["File::open(", "File::options()", "OpenOptions::new()", "fs::read(", "fs::read_to_string(", "from_path("];
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true if !path.ends_with("tests") => sources(&path, found),
+                false if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests.rs") => {
+                    found.push(path)
+                }
+                _ => {}
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut elsewhere = Vec::new();
+    for name in CRATES {
+        let mut files = Vec::new();
+        sources(&root.join(name).join("src"), &mut files);
+        for file in files {
+            let text = fs::read_to_string(&file).expect("a source");
+            let code = text.split("#[cfg(test)]\nmod").next().unwrap_or_default().replace("ParquetFile::open(", "");
+            let place = file.strip_prefix(&root).expect("below the root").display().to_string();
+            let opens = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+            if opens.filter(|line| OPENS.iter().any(|open| line.contains(open))).count() > 0
+                && !OPENED_ELSEWHERE.iter().any(|(known, _)| *known == place)
+            {
+                elsewhere.push(place);
+            }
+        }
+    }
+    assert!(elsewhere.is_empty(), "open inputs with wakelab_input::files, or say why not in this test: {elsewhere:?}");
 }

@@ -14,6 +14,7 @@ mod fit;
 mod in_process;
 mod inputs_survive;
 mod interrupt;
+mod interrupt_every_command;
 mod machine_import;
 mod matrix;
 mod outputs;

@@ -379,8 +379,7 @@ fn power(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Option
         cells
     };
     let first = [("Machine", TEXT), ("Kernel", TEXT), ("Load", TEXT), ("Of", TEXT), ("Base", "")];
-    let caption =
-        format!("{}: power of the machine, and its energy for each thing done; positive is less", case(group));
+    let caption = format!("{}: power of the machine, and its energy by what is done; positive is less", case(group));
     let rows = lines.iter().map(row).collect();
     let id = format!("workload-{}-power-table", at + 1);
     (!lines.is_empty()).then(|| with_columns(&id, &caption, &first, &of_variants(found, false), rows))

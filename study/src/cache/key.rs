@@ -40,6 +40,11 @@ impl Key {
         Key(blake3::Hasher::new().update(self.bytes()).update(b"regret").finalize())
     }
 
+    /// Returns a key that depends only on `name`, for tests of what is stored.
+    pub fn named(name: &str) -> Self {
+        Key(blake3::hash(name.as_bytes()))
+    }
+
     /// Returns the key in hexadecimal.
     pub(super) fn hex(&self) -> String {
         self.0.to_hex().to_string()

@@ -149,6 +149,16 @@ impl Store {
         }
     }
 
+    /// Stores these bytes as the numbers of a run, for tests of reading: with a checksum that fits, whatever they are.
+    ///
+    /// # Errors
+    /// Fails if they cannot be written.
+    pub fn put_bytes(&self, key: &Key, numbers: &[u8]) -> io::Result<()> {
+        let path = self.path(key);
+        let folder = path.parent().expect("an entry lies in a folder");
+        fs::create_dir_all(folder).and_then(|()| write_whole(&path, &entry(key, numbers)))
+    }
+
     /// Deletes the entries that were used longest ago until at most `limit` bytes are in use, and returns the number of
     /// deleted entries. It does nothing unless a run was made. Only entries and their temporary files are deleted.
     pub fn prune(&self, limit: u64) -> usize {
@@ -187,8 +197,11 @@ const FORMAT: &[u8] = b"wakelab run 1\n";
 
 /// Returns the bytes of an entry: a line that names the format, a checksum, and the numbers.
 pub(super) fn encode(key: &Key, stats: &RunStats) -> Vec<u8> {
-    let numbers = postcard::to_stdvec(stats).expect("plain data can be written to memory");
-    [FORMAT, checksum(key, &numbers).as_bytes(), &numbers].concat()
+    entry(key, &postcard::to_stdvec(stats).expect("plain data can be written to memory"))
+}
+
+fn entry(key: &Key, numbers: &[u8]) -> Vec<u8> {
+    [FORMAT, checksum(key, numbers).as_bytes(), numbers].concat()
 }
 
 /// Returns the run in the bytes of an entry; `None` if they are not whole, or belong to another key.

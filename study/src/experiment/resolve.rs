@@ -55,7 +55,7 @@ impl Spec {
         }
         if let (Some(given), Some(cpus)) = (&self.pinned, &pinned) {
             for case in &mut cases {
-                let pinned = case.workload.pin(cpus);
+                let pinned = Arc::make_mut(&mut case.workload).pin(cpus);
                 pinned.map_err(|what| given.error(format!("{}: {what}", case.name)))?;
             }
         }
