@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use wakelab_events::simulated::EventFolder;
 use wakelab_report::compare as report;
+use wakelab_report::numbers::thousands;
 use wakelab_study::compare::{Comparison, Experiment, Matrix, Recording, Runner, Until, compare};
 use wakelab_study::experiment::{Given, MatrixSpec, REPEATS_MAX, Spec};
 use wakelab_study::fail_if::FailIf;
@@ -232,6 +233,9 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
         say_traces(traces);
     }
     if let Some(path) = flags.events.as_deref().filter(|_| done > 0) {
+        let bytes = size_of(path);
+        say!("--events: {} bytes in {}", thousands(bytes), path.display());
+        say_if_large("--events", bytes);
         hint(format_args!("wakelab stats {} counts what happened", path.display()));
     }
     if found.complete && trust.complete() {
@@ -260,6 +264,29 @@ pub fn say_condition(condition: FailIf, variant: &str, verdict: &Verdict<'_>, fa
     say!("--fail-if {condition}: {of}{said}");
 }
 
+/// What is written of a run from here on is worth a word, bytes: some ms of a busy machine of 100 CPUs.
+const LARGE_BYTES: u64 = 64 << 20;
+
+/// Says how to write less, if much was written.
+fn say_if_large(flag: &str, bytes: u64) {
+    if bytes >= LARGE_BYTES {
+        say!(
+            "note: {flag}: events of the whole run are written, of its settling, too; shorter --settle and --time (settle \
+             and time in a file), or one --workload at one --load write less"
+        );
+    }
+}
+
+/// The size of all files below a folder, bytes.
+fn size_of(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => size_of(&entry.path()),
+        _ => entry.metadata().map_or(0, |data| data.len()),
+    });
+    sizes.sum()
+}
+
 /// Prints what would be simulated.
 pub fn dry_run(matrix: &Matrix, out: Option<&OutFile>, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     let plan = CachedSimulator::open(&flags.cache)?.with(|runner| matrix.plan(runner));
@@ -279,6 +306,7 @@ fn say_traces(folder: &TraceFolder) {
     for file in folder.files() {
         say_traced(&file.traced, &file.path);
     }
+    say_if_large("--perfetto", folder.files().iter().map(|file| file.traced.written.bytes).sum());
 }
 
 fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {

@@ -171,3 +171,59 @@ fn a_signal_ends_every_command_that_computes() {
         ended(at, &before, &words, &terminate(child));
     }
 }
+
+/// Some CPU time of a command; `None` if it has ended.
+fn ticks(child: &Child) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let mut fields = fields.split(' ');
+    (fields.next() != Some("Z")).then(|| fields.nth(10)?.parse().ok()).flatten()
+}
+
+/// A user may have one process only: no command can make a thread.
+#[test]
+fn no_command_panics_where_no_thread_can_be_made() {
+    const ENOUGH: u64 = 30;
+    let folder = inputs();
+    let at = folder.path();
+    let open = "chmod -R a+rwX .";
+    assert!(Command::new("sh").args(["-c", open]).current_dir(at).status().expect("a shell").success());
+    let all = commands();
+    // Root may have any number.
+    let user: &[&str] = match fs::metadata("/proc/self").map(|data| std::os::unix::fs::MetadataExt::uid(&data)) {
+        Ok(0) => &["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"],
+        _ => &["env"],
+    };
+    let limited = |words: &[String]| {
+        let mut command = Command::new(user[0]);
+        command.args(&user[1..]).args(["prlimit", "--nproc=1"]).args(words).current_dir(at);
+        command.env("TMPDIR", at).env("XDG_CACHE_HOME", at.join("cache")).stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(Stdio::piped()).spawn()
+    };
+    let program = env!("CARGO_BIN_EXE_wakelab").to_owned();
+    let works = limited(&[program.clone(), "list".to_owned()]).map(|child| child.wait_with_output());
+    if !matches!(works, Ok(Ok(output)) if output.status.success()) {
+        eprintln!("not run: no process can be limited here");
+        return;
+    }
+    for &(command, line, _) in LINES {
+        let mut words = [vec![program.clone()], words(command, line)].concat();
+        for output in &all[command] {
+            let is_output = matches!(names_of(command, output), Names::Output | Names::OutputFolder);
+            if is_output && output.is_required_set() {
+                words.extend([flag(output).expect("a flag"), format!("new-{command}")]);
+            }
+        }
+        let mut child = limited(&words).expect("it runs");
+        while child.try_wait().expect("a child").is_none() {
+            if ticks(&child).is_none_or(|ticks| ticks > ENOUGH) {
+                let _ = child.kill();
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let output = child.wait_with_output().expect("it ended");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("panicked") && output.status.code() != Some(101), "{words:?}: {said}");
+    }
+}
