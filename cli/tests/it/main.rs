@@ -28,6 +28,7 @@ mod rt_app;
 mod sched_ext;
 mod schedulers_by_name;
 mod simulate;
+mod suggestions;
 mod support;
 mod sweep;
 mod terminal;
