@@ -3,6 +3,7 @@
 use crate::in_process::host;
 use crate::output::{say, say_warnings};
 use crate::signals::in_good_order;
+use crate::signals::stop_flag;
 use anyhow::Context;
 use clap::Args;
 use etcetera::BaseStrategy;
@@ -31,12 +32,17 @@ pub struct CacheFlags {
 }
 
 impl CacheFlags {
-    /// Schedulers that are compiled, and kept beside the runs. If the usual folder cannot be made, nothing is kept.
+    /// Schedulers that are compiled, and kept beside the runs. If the usual folder cannot be made, nothing is kept. From
+    /// the first that is compiled on, a signal ends that, and then the command.
     pub fn schedulers(&self) -> Schedulers {
-        let usual = || usual_folder().ok().filter(|folder| std::fs::create_dir_all(folder).is_ok());
-        let folder = if self.no_cache { None } else { self.cache.clone().or_else(usual) };
+        let usual = usual_folder().ok().filter(|folder| std::fs::create_dir_all(folder).is_ok());
+        let folder = if self.no_cache { None } else { self.cache.clone().or_else(|| usual.clone()) };
         let schedulers = folder.map(|folder| folder.join(wakelab_study::cache::SCHEDULERS));
-        Schedulers::new(schedulers, self.fresh, |line| say!("{line}"))
+        let scratch = usual.unwrap_or_else(std::env::temp_dir);
+        // Another thread has no host.
+        let of_host = host().map(|host| host.stop);
+        let stop = move || of_host.map_or_else(stop_flag, Ok).map_err(|error| format!("{error:#}"));
+        Schedulers::new(schedulers, scratch, self.fresh, |line| say!("{line}"), Box::new(stop))
     }
 }
 

@@ -11,6 +11,7 @@ mod compare_bad_input;
 mod conservation;
 mod events;
 mod fit;
+mod hostile_schedulers;
 mod in_process;
 mod inputs_survive;
 mod interrupt;

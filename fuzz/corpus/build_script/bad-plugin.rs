@@ -1,0 +1,7 @@
+fn main() {
+    scx_cargo::BpfBuilder::new()
+        .unwrap()
+        .enable_skel("src/bpf/main.bpf.c", "bpf").add_cflag("-fplugin=./x.so")
+        .compile_link_gen()
+        .unwrap();
+}

@@ -1,0 +1,7 @@
+fn main() {
+    scx_utils::BpfBuilder::new()
+        .unwrap()
+        .enable_skel("src/bpf/main.bpf.c", "bpf")
+        .build()
+        .unwrap();
+}
