@@ -64,8 +64,13 @@ pub fn of_unknown_loader(image: &Image, name: &str, settings: &[(String, i128)])
             listed(&variables)
         ));
     }
-    let maps: Vec<String> =
-        image.maps.iter().zip(uses(image)).filter(|(map, of)| needs_user_space(map, *of)).map(|(m, _)| m.name.clone()).collect();
+    let maps: Vec<String> = image
+        .maps
+        .iter()
+        .zip(uses(image))
+        .filter(|(map, of)| needs_user_space(map, *of))
+        .map(|(m, _)| m.name.clone())
+        .collect();
     if !maps.is_empty() {
         let (what, are, them) = if maps.len() == 1 { ("map", "is", "it") } else { ("maps", "are", "them") };
         warnings.push(format!(
@@ -146,7 +151,9 @@ struct Use {
 
 fn needs_user_space(map: &Map, of: Use) -> bool {
     let kept = match map.kind {
-        MapKind::Hash | MapKind::PercpuHash | MapKind::LruHash | MapKind::LpmTrie | MapKind::Queue | MapKind::Stack => true,
+        MapKind::Hash | MapKind::PercpuHash | MapKind::LruHash | MapKind::LpmTrie | MapKind::Queue | MapKind::Stack => {
+            true
+        }
         MapKind::UserRingbuf => true,
         MapKind::Array | MapKind::PercpuArray => map.variables.is_empty() && !map.name.starts_with('.'),
         MapKind::ArrayOfMaps | MapKind::HashOfMaps => map.slots.iter().all(Option::is_none),
@@ -272,7 +279,7 @@ fn call(insn: &Insn, maps: &mut [Option<usize>; 11], elements: &mut BTreeMap<u8,
         }
         // A key or a value that is given to the maps' helpers is only read.
         let reads_only = matches!(helper, Some(1 | 2 | 3 | 195));
-        if !reads_only && register_is_argument(insn, register) {
+        if !reads_only && takes_arguments(insn) {
             elements.get(&register).into_iter().flatten().for_each(|&map| uses[map].lost = true);
         }
     }
@@ -281,8 +288,8 @@ fn call(insn: &Insn, maps: &mut [Option<usize>; 11], elements: &mut BTreeMap<u8,
     }
 }
 
-/// Whether a call may get this register: helpers without arguments are common.
-fn register_is_argument(insn: &Insn, _: u8) -> bool {
+/// Whether a call takes arguments at all: helpers that do not are common.
+fn takes_arguments(insn: &Insn) -> bool {
     // bpf_ktime_get_ns(), bpf_get_prandom_u32(), bpf_get_smp_processor_id(), bpf_get_current_pid_tgid(),
     // bpf_get_current_task_btf()
     !(insn.src == 0 && [5, 7, 8, 14, 158].contains(&insn.imm))
@@ -291,8 +298,7 @@ fn register_is_argument(insn: &Insn, _: u8) -> bool {
 /// How many bytes a program of `SEC("syscall")` takes as its context: the size of the struct that its argument points
 /// to. `None` if its prototype does not say.
 pub fn context_size(btf: &Btf, program: &str) -> Option<u64> {
-    let Kind::Func(proto, _) = btf.get(btf.function(program)?).kind else { return None };
-    let Kind::FuncProto { params, .. } = &btf.get(proto).kind else { return None };
+    let Kind::FuncProto { params, .. } = &btf.get(btf.function(program)?).kind else { return None };
     let Kind::Ptr(to) = *btf.kind(params.first()?.1) else { return None };
     matches!(btf.kind(to), Kind::Struct(_) | Kind::Union(_)).then(|| btf.size(to)).flatten()
 }
