@@ -83,6 +83,25 @@ pub struct Entity {
     pub exec_start: u64,
     /// It is on `rq->scx.ddsp_deferred_locals`.
     pub deferred: bool,
+    /// When it joined the class, ns: of a task that was there before the run, 0.
+    pub created_at: u64,
+    /// `nvcsw`, `nivcsw`: how often it gave its CPU up to sleep, and to others.
+    pub switches: [u64; 2],
+    /// `sched_info`.
+    pub sched_info: SchedInfo,
+}
+
+/// `struct sched_info`, ns since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedInfo {
+    /// How often it has run.
+    pub pcount: u64,
+    /// How long it has waited for a CPU in all.
+    pub run_delay: u64,
+    /// When it last got a CPU.
+    pub last_arrival: u64,
+    /// Since when it waits for one.
+    pub last_queued: Option<u64>,
 }
 
 impl Default for Entity {
@@ -113,6 +132,9 @@ impl Default for Entity {
             sum_exec_runtime: 0,
             exec_start: 0,
             deferred: false,
+            created_at: 0,
+            switches: [0; 2],
+            sched_info: SchedInfo::default(),
         }
     }
 }

@@ -10,7 +10,7 @@
 use crate::cgroup::TaskGroups;
 use crate::cid::Cids;
 use crate::dispatch_q::{DispatchQ, Key, Mixed};
-use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, ScxRq};
+use crate::entity::{Curr, Dsq, Entity, Kick, OpsState, SchedInfo, ScxRq};
 use crate::flags::*;
 use crate::idle::{Asks, Idle, IdleError, IdleTopology};
 use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, Priorities, pid};
@@ -678,7 +678,10 @@ impl Ext {
         let runnable_at = self.now;
         self.waits[at].clear();
         let (group, weight) = (self.groups.of_joining(p), weight_to_cgroup(weight));
-        self.tasks[at] = Entity { cpu, mask, group, runnable_at, weight, ..Entity::default() };
+        // A task that is there when the scheduler is enabled has run before.
+        let sched_info = SchedInfo { pcount: u64::from(!fork), ..SchedInfo::default() };
+        let created_at = runnable_at;
+        self.tasks[at] = Entity { cpu, mask, group, runnable_at, weight, created_at, sched_info, ..Entity::default() };
         ops.set_slice(p, SCX_SLICE_DFL);
         ops.set_dsq_vtime(p, 0);
         let failed = self.call_err(ops, Call::InitTask { p, fork });
@@ -1103,6 +1106,8 @@ impl Ext {
         self.runnable_seq += 1;
         let seq = self.runnable_seq;
         let task = self.task_mut(p);
+        // sched_info_enqueue()
+        task.sched_info.last_queued.get_or_insert(now);
         if std::mem::take(&mut task.reset_runnable_at) {
             task.runnable_at = now;
         }
@@ -1430,9 +1435,14 @@ impl Ext {
         self.ops_dequeue(ops, cpu, p, deq_flags);
         if self.rqs[cpu as usize].curr == Curr::Ext(p) {
             self.call(ops, Some(cpu), Call::Stopping { p, runnable: false });
+            self.task_mut(p).switches[0] += u64::from(deq_flags & SCX_DEQ_SLEEP != 0);
         }
         self.call(ops, Some(cpu), Call::Quiescent { p, deq_flags });
-        self.task_mut(p).queued = false;
+        let now = self.now;
+        let task = self.task_mut(p);
+        task.queued = false;
+        // sched_info_dequeue()
+        task.sched_info.run_delay += task.sched_info.last_queued.take().map_or(0, |since| now - since);
         self.waits[p.0 as usize].clear();
         self.rqs[cpu as usize].nr_running -= 1;
         self.dispatch_dequeue(p);
@@ -1746,6 +1756,7 @@ impl Ext {
             return;
         }
         self.call(ops, Some(cpu), Call::Stopping { p, runnable: true });
+        self.task_mut(p).switches[1] += 1;
         self.set_runnable(p);
         self.note(p, What::Stopped { slice_left: ops.slice(p) != 0 });
         if ops.slice(p) != 0 {
@@ -1778,9 +1789,14 @@ impl Ext {
         if self.task(p).queued {
             self.call(ops, Some(cpu), Call::Running { p });
         }
+        let now = self.now;
         let task = self.task_mut(p);
         task.runnable = None;
         task.reset_runnable_at = true;
+        // sched_info_arrive(), which comes after ops.running()
+        let info = &mut task.sched_info;
+        info.run_delay += info.last_queued.take().map_or(0, |since| now - since);
+        (info.pcount, info.last_arrival) = (info.pcount + 1, now);
         self.note_picked(p);
         let now = self.now;
         let rq = &mut self.rqs[cpu as usize];

@@ -22,7 +22,7 @@ mod spelling;
 mod table;
 mod text;
 
-pub use cpulist::{cpulist_text, parse_cpulist, parse_sysfs_list};
+pub use cpulist::{cpulist_text, parse_cpulist, parse_sysfs_list, parse_sysfs_mask};
 pub use duration::{DURATION, DURATION_MAX_NS, duration_text, parse_duration, parse_wall_time};
 pub use error::{InputError, write_place};
 pub use files::read_file;

@@ -103,6 +103,8 @@ impl Cgroups {
             .collect();
         put(memory, cgroup, self.cgroup.get("kn"), kn);
         put(memory, cgroup, self.cgroup.get("level"), u64::from(level));
+        // None is threaded.
+        put(memory, cgroup, self.cgroup.get("dom_cgrp"), cgroup);
         if let Some(first) = self.cgroup.get("ancestors") {
             for (at, &ancestor) in (0..).zip(&ancestors) {
                 put(memory, cgroup, Some(Field { offset: first.offset + 8 * at, size: 8 }), ancestor);
