@@ -131,7 +131,7 @@ fn perfetto_packets_are_read() {
         next_pid: 9,
         next_comm: "ab".into(),
     };
-    assert_eq!(found, [Event { t_ns: 1000, cpu: 2, pid: Some(7), kind }]);
+    assert_eq!(found, [Event { t_ns: 1000, cpu: 2, pid: Some(7), comm: String::new(), kind }]);
     for length in 1..PERFETTO.len() {
         assert!(events(Kind::Perfetto, &PERFETTO[..length]).is_err(), "{length}");
     }
