@@ -31,7 +31,10 @@ pub fn capture(bytes: &[u8]) -> usize {
                 let workload = workload.unwrap_or_else(|error| panic!("{error}\n{}", found.toml));
                 tasks += workload.tasks.len();
                 let rates = [found.check.recorded, found.check.model];
-                assert!(rates.iter().all(|of| of.wakeups.is_finite() && (0.0..=1.0 + 1e-6).contains(&of.busy)), "{rates:?}");
+                assert!(
+                    rates.iter().all(|of| of.wakeups.is_finite() && (0.0..=1.0 + 1e-6).contains(&of.busy)),
+                    "{rates:?}"
+                );
             }
             Err(error) => check(&error.to_string()),
         }

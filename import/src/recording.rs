@@ -175,8 +175,7 @@ fn write(
         ("wakelab.unfinished", imported.unfinished.to_string()),
     ];
     if imported.losses.overwritten > 0 {
-        let begins: Vec<String> =
-            imported.cpu_begins_ns.iter().map(|(cpu, since)| format!("{cpu}:{since}")).collect();
+        let begins: Vec<String> = imported.cpu_begins_ns.iter().map(|(cpu, since)| format!("{cpu}:{since}")).collect();
         closing.push(("wakelab.events_overwritten", imported.losses.overwritten.to_string()));
         closing.push(("wakelab.cpu_begins", begins.join(",")));
     }
@@ -193,7 +192,8 @@ fn no_events(files: &[PathBuf], losses: &[Losses], unfinished: u64) -> ImportErr
         return ImportError::new(file, what).with_hint("record all CPUs: `perf record -a -e 'sched:*'`");
     }
     if unfinished > 0 {
-        let wakings = if unfinished == 1 { "waking whose wake-up or run is" } else { "wakings whose wake-ups or runs are" };
+        let wakings =
+            if unfinished == 1 { "waking whose wake-up or run is" } else { "wakings whose wake-ups or runs are" };
         let what = format!("expected scheduler events, found only {unfinished} {wakings} not in the file");
         return ImportError::new(file, what)
             .with_hint("record sched_wakeup, sched_switch and sched_migrate_task beside sched_waking");

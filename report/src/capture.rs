@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_input::{cpulist_text, duration_text, printable};
 use wakelab_study::capture::{
-    Captured, CapturedGroup, CapturedTaskGroup, Check, Fidelity, FidelityRow, Likeness, Losses, PredictedRow, Prediction, Rates,
+    Captured, CapturedGroup, CapturedTaskGroup, Check, Fidelity, FidelityRow, Likeness, Losses, PredictedRow,
+    Prediction, Rates,
 };
 use wakelab_study::compare::Comparison;
 use wakelab_study::verdict::{Certainty, Verdict};

@@ -3,7 +3,8 @@
 use super::SCHEMA_VERSION;
 use super::schema::{
     Balance, BalanceRow, Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow,
-    IdleStates, MigrationRow, Migrations, NameRow, Names, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
+    IdleStates, MigrationRow, Migrations, NameRow, Names, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts,
+    WakingRow, Wakings,
 };
 use crate::decisions::MOST_LIST_VALUES;
 use crate::error::WriteError;

@@ -48,7 +48,13 @@ mod tests {
     fn the_compressed_text_begins_behind_the_line() {
         assert_eq!(compressed_from(b"TRACE:\n\x78\x9c...."), Some(7));
         assert_eq!(compressed_from(b"capturing trace... done\nTRACE:\r\n\x78\xda...."), Some(32));
-        for other in [&b"TRACE:\n# tracer: nop\n"[..], b"TRACE:", b"TRACE:\n\x78", b"TRACE:\n\x78\x9d..", b"\x01TRACE:\n\x78\x9c"] {
+        for other in [
+            &b"TRACE:\n# tracer: nop\n"[..],
+            b"TRACE:",
+            b"TRACE:\n\x78",
+            b"TRACE:\n\x78\x9d..",
+            b"\x01TRACE:\n\x78\x9c",
+        ] {
             assert_eq!(compressed_from(other), None, "{other:?}");
         }
     }

@@ -328,8 +328,16 @@ mod tests {
         let names = ["a", "", "a b", "a-1", "[x]", "u:1", "a ==> b", "x=>y", "a pid=3", "k:1 [2", "<...>", "(ü)"];
         for name in names {
             let of = |sleeps| Some((name.to_owned(), 7, sleeps, name.to_owned(), 9));
-            for (state, sleeps) in [("S", true), ("R", false), ("R+", false), ("S|W", true), ("x", true), ("D|K", true), ("?", true), ("0x400", false)]
-            {
+            for (state, sleeps) in [
+                ("S", true),
+                ("R", false),
+                ("R+", false),
+                ("S|W", true),
+                ("x", true),
+                ("D|K", true),
+                ("?", true),
+                ("0x400", false),
+            ] {
                 let kernel = format!(
                     "prev_comm={name} prev_pid=7 prev_prio=120 prev_state={state} ==> next_comm={name} next_pid=9 \
                      next_prio=-1"
@@ -353,7 +361,8 @@ mod tests {
         }
         // Numbers of trace-cmd report: 4096, 512 and 256 are preempted tasks of 4.13, 3.8 and new kernels.
         for (state, sleeps) in [(0, false), (1, true), (64, true), (256, false), (4096, false), (512, false)] {
-            let text = format!("prev_comm=a prev_pid=7 prev_prio=120 prev_state={state} next_comm=a next_pid=9 next_prio=120");
+            let text =
+                format!("prev_comm=a prev_pid=7 prev_prio=120 prev_state={state} next_comm=a next_pid=9 next_prio=120");
             assert_eq!(switched(&text, false), Some(("a".into(), 7, sleeps, "a".into(), 9)), "{text}");
         }
     }
@@ -427,7 +436,8 @@ mod tests {
         let mut woken = |text: &str| super::fields("sched_wakeup", text, false, &mut seen);
         assert!(matches!(woken("comm=a pid=9 prio=120 target_cpu=1"), Fields::Event(_)), "of another printer");
         assert!(matches!(woken("comm=a pid=9 prio=120 target_cpu=012"), Fields::Event(_)));
-        for cut in ["comm=a pid=9 prio=120 target_cpu=01", "comm=a pid=9 prio=120 target_cpu=", "comm=a pid=9 prio=120"] {
+        for cut in ["comm=a pid=9 prio=120 target_cpu=01", "comm=a pid=9 prio=120 target_cpu=", "comm=a pid=9 prio=120"]
+        {
             assert_eq!(woken(cut), Fields::Bad(WhyBad::Cut), "{cut}");
         }
     }

@@ -289,7 +289,10 @@ mod tests {
         let line = "[1.000000100] (+?.?????????) box sched:sched_wakeup: { perf_ip = 0x0, perf_tid = 11, perf_pid = 10, \
                     perf_cpu = 3, common_pid = 11, comm = \"beta\" }";
         let found = columns(line).expect("an event");
-        assert_eq!((found.printer, found.cpu, found.pid, found.event), (Printer::Babeltrace, Some(3), Some(11), "sched_wakeup"));
+        assert_eq!(
+            (found.printer, found.cpu, found.pid, found.event),
+            (Printer::Babeltrace, Some(3), Some(11), "sched_wakeup")
+        );
         assert!(found.fields.starts_with("{ perf_ip"), "{}", found.fields);
     }
 

@@ -49,8 +49,15 @@ fn read_lines(
     each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
 ) -> Result<Losses, ImportError> {
     let mut lines = Lines { file, number: 0, bytes: Vec::new(), read: 0 };
-    let mut text =
-        TextReader { info, header: Header::default(), losses: Losses::default(), page: None, printer: None, seen: Seen::default(), each };
+    let mut text = TextReader {
+        info,
+        header: Header::default(),
+        losses: Losses::default(),
+        page: None,
+        printer: None,
+        seen: Seen::default(),
+        each,
+    };
     while let Some(end) = lines.next().map_err(|e| ImportError::new(path, e.to_string()))? {
         if text.printer.is_none() && lines.read > MOST_BEFORE_THE_TRACE {
             break;

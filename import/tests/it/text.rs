@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use wakelab_events::stream::{ImportCounts, Names, Source, Switch, Switches, Tables, Wake, Wakes};
 use wakelab_import::{
-    BadLines, Event, EventKind, ImportError, Imported, Kind, KnownMachine, Losses, WhyBad, import, read_ctf, read_events,
+    BadLines, Event, EventKind, ImportError, Imported, Kind, KnownMachine, Losses, WhyBad, import, read_ctf,
+    read_events,
 };
 
 /// Reads a text; its events, without the names in the column of the task, which other formats do not have, and what it
@@ -453,7 +454,8 @@ fn folder_of(bytes: &[u8]) -> (tempfile::TempDir, Box<Tables>, Imported) {
 
 #[test]
 fn warnings_count_lines_by_event_and_by_what_is_wrong() {
-    let switch = "  a 7 [000] 1.5: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b ";
+    let switch =
+        "  a 7 [000] 1.5: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b ";
     let lines = [
         "  a 7 [000] 1.4: sched:sched_wakeup: comm=b pid=1234 prio=120 target_cpu=001".to_owned(),
         format!("{switch}next_pid=12"),
@@ -477,7 +479,8 @@ fn warnings_count_lines_by_event_and_by_what_is_wrong() {
 
 #[test]
 fn wakings_without_an_end_are_counted_and_refused_if_there_is_nothing_else() {
-    let waking = |at: &str, pid| format!("  a-7 [002] d... {at}: sched_waking: comm=b pid={pid} prio=120 target_cpu=001\n");
+    let waking =
+        |at: &str, pid| format!("  a-7 [002] d... {at}: sched_waking: comm=b pid={pid} prio=120 target_cpu=001\n");
     let two = waking("1.1", 20) + &waking("1.2", 21);
     let switch = "  c-8 [003] d... 1.3: sched_switch: prev_comm=c prev_pid=8 prev_prio=120 prev_state=S ==> \
                   next_comm=swapper/3 next_pid=0 next_prio=120\n";
@@ -530,7 +533,8 @@ fn text_of_perf_without_its_column_of_the_task_is_read() {
 
 #[test]
 fn utf16_is_named() {
-    let text: Vec<u8> = std::iter::once(0xfeff).chain(wakeup("1.0").encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let text: Vec<u8> =
+        std::iter::once(0xfeff).chain(wakeup("1.0").encode_utf16()).flat_map(u16::to_le_bytes).collect();
     let error = imported(&[("file", &text)]).expect_err("UTF-16").to_string();
     assert!(error.contains("found UTF-16") && error.contains("iconv -f UTF-16"), "{error}");
 }
@@ -538,7 +542,8 @@ fn utf16_is_named() {
 #[test]
 fn cpus_that_begin_apart_are_told_of() {
     let at = |time: &str, cpu| wakeup(time).replace("[000]", &format!("[{cpu:03}]"));
-    let (.., found) = imported(&[("file", (at("1.0", 0) + &at("1.2", 3) + &at("2.0", 0)).as_bytes())]).expect("imported");
+    let (.., found) =
+        imported(&[("file", (at("1.0", 0) + &at("1.2", 3) + &at("2.0", 0)).as_bytes())]).expect("imported");
     assert_eq!(found.begin_apart(), Some((200_000_000, 3)));
     let (.., found) = imported(&[("file", (at("1.0", 0) + &at("1.001", 3) + &at("2.0", 0)).as_bytes())]).expect("read");
     assert_eq!(found.begin_apart(), None);

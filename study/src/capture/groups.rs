@@ -97,7 +97,8 @@ pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> (Vec<
     let mut found: Vec<(Vec<TaskNr>, Option<Group>)> = members(lines).into_iter().map(regular).collect();
     let cycles: Vec<&Group> = found.iter().filter_map(|(_, group)| group.as_ref()).collect();
     let does = replay::replay(lines, &cycles, lines.to_ns - lines.from_ns);
-    let too_fast: Vec<bool> = does.of.iter().zip(&cycles).map(|(of, group)| does.is_too_fast(of, &group.recorded)).collect();
+    let too_fast: Vec<bool> =
+        does.of.iter().zip(&cycles).map(|(of, group)| does.is_too_fast(of, &group.recorded)).collect();
     let kept = found.iter_mut().filter_map(|(_, group)| group.is_some().then_some(group));
     // Rounds that take less time than they took are not what the group does: its window is.
     kept.zip(too_fast).filter(|(_, too_fast)| *too_fast).for_each(|(group, _)| *group = None);

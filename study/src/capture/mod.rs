@@ -252,11 +252,12 @@ pub fn capture(
     let length = lines.to_ns - lines.from_ns;
     let replayed = replay::replay(&lines, &groups.iter().collect::<Vec<_>>(), length);
     let toml = write::to_toml(&lines, &groups, &control, &head(source, &about, options, &lines));
-    valid(source, &toml)?;
+    let load = groups.iter().map(|group| group.instances).max().unwrap_or(1);
+    valid(source, &toml, load)?;
     Ok(Captured {
         toml,
         rt_app: if options.exact { None } else { rt_app::to_json(&lines, &groups) },
-        load: groups.iter().map(|group| group.instances).max().unwrap_or(1),
+        load,
         groups: summary(&lines, &groups, &replayed),
         task_groups: control.captured,
         window_ns: (lines.from_ns, length),
@@ -280,8 +281,8 @@ fn shown(source: &Source) -> String {
 }
 
 /// Refuses what a comparison would refuse, before anything is written.
-fn valid(source: &Source, toml: &str) -> Result<(), CaptureError> {
-    let Err(error) = wakelab_workload::from_toml(toml, Path::new("captured.toml"), 1) else { return Ok(()) };
+fn valid(source: &Source, toml: &str, load: u32) -> Result<(), CaptureError> {
+    let Err(error) = wakelab_workload::from_toml(toml, Path::new("captured.toml"), load) else { return Ok(()) };
     // Nobody has the file that the error names.
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
@@ -424,7 +425,8 @@ fn head(source: &Source, about: &RunDescription, options: &CaptureOptions<'_>, l
         true => "Every step as it was recorded, once.",
         false => "A model: groups of tasks that do their rounds for ever.",
     };
-    let known = |before: &str, text: &str| if text.is_empty() { String::new() } else { format!(" {before} {}", name(text)) };
+    let known =
+        |before: &str, text: &str| if text.is_empty() { String::new() } else { format!(" {before} {}", name(text)) };
     vec![
         format!(
             "Captured from {from}: {window}, {kind}{}{}.",

@@ -455,8 +455,7 @@ mod tests {
         let mut lines = Timelines { to_ns: 90 * MS, busy_ns: vec![90 * MS; 2], ..Timelines::default() };
         lines.tasks.resize(3, Timeline { ran_ns: 60 * MS, ..Timeline::default() });
         let hog = |task| {
-            let program =
-                CapturedProgram { first: Vec::new(), for_ever: vec![CapturedOp::Run(Amount::Ns(50 * MS))] };
+            let program = CapturedProgram { first: Vec::new(), for_ever: vec![CapturedOp::Run(Amount::Ns(50 * MS))] };
             Group::of(&lines, BTreeMap::from([(task, program)]))
         };
         let hogs = [hog(0), hog(1), hog(2)];

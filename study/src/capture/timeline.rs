@@ -11,7 +11,9 @@
 use super::speed::Speeds;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use wakelab_events::stream::{CpuValue, Switch, TaskAttributes, TaskLife, TaskMoment, TaskName, WakeCause, WakeContext};
+use wakelab_events::stream::{
+    CpuValue, Switch, TaskAttributes, TaskLife, TaskMoment, TaskName, WakeCause, WakeContext,
+};
 use wakelab_machine::Machine;
 use wakelab_measure::Waits;
 use wakelab_sched::cpumask::Cpu;

@@ -76,8 +76,8 @@ pub(crate) fn match_waits(
                 let WakeupWithReason { wake, place, .. } = found;
                 let moves = of_wakeups_too && wake.prev_cpu.is_none_or(|prev| prev != wake.dest_cpu);
                 // Without switches only those are kept whose migration is still to come.
-                let kept = (watches || moves)
-                    && (waiting.len() < MOST_WAITING || waiting.contains_key(&wake.wakee_pid));
+                let kept =
+                    (watches || moves) && (waiting.len() < MOST_WAITING || waiting.contains_key(&wake.wakee_pid));
                 if kept {
                     let one = Waiting {
                         t_ns: wake.t_ns,

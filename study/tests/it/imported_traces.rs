@@ -56,9 +56,14 @@ fn switch(at: &str, cpu: u32, prev: (&str, u32), state: &str, next: (&str, u32))
 
 /// Both events of a wake-up of a task that goes where it ran last.
 fn woken(at: &str, cpu: u32, by: (&str, u32), wakee: (&str, u32), to: u32) -> String {
-    ["sched_waking", "sched_wakeup"].map(|event| {
-        format!("  {}-{} [{cpu:03}] d... {at}: {event}: comm={} pid={} prio=120 target_cpu={to:03}\n", by.0, by.1, wakee.0, wakee.1)
-    }).concat()
+    ["sched_waking", "sched_wakeup"]
+        .map(|event| {
+            format!(
+                "  {}-{} [{cpu:03}] d... {at}: {event}: comm={} pid={} prio=120 target_cpu={to:03}\n",
+                by.0, by.1, wakee.0, wakee.1
+            )
+        })
+        .concat()
 }
 
 #[test]
@@ -143,8 +148,12 @@ fn rows(source: &Source) -> [Vec<String>; 4] {
     let mut migrations = Migrations::new(tables.migrations.clone());
     let mut names = Names::new(tables.names.clone());
     let mut rows = [
-        std::iter::from_fn(|| wakes.next_wake().expect("read")).map(|row| (row.t_ns, format!("{row:?}"))).collect::<Vec<_>>(),
-        std::iter::from_fn(|| switches.next_switch().expect("read")).map(|row| (row.t_ns, format!("{row:?}"))).collect(),
+        std::iter::from_fn(|| wakes.next_wake().expect("read"))
+            .map(|row| (row.t_ns, format!("{row:?}")))
+            .collect::<Vec<_>>(),
+        std::iter::from_fn(|| switches.next_switch().expect("read"))
+            .map(|row| (row.t_ns, format!("{row:?}")))
+            .collect(),
         std::iter::from_fn(|| migrations.next_migration().expect("read"))
             .map(|row| (row.t_ns, format!("{row:?}")))
             .collect(),
@@ -159,7 +168,12 @@ fn rows(source: &Source) -> [Vec<String>; 4] {
 
 #[test]
 fn a_trace_that_is_drawn_for_perfetto_is_imported_with_the_same_rows() {
-    for name in ["capture/kworker-of-4.14.txt", "trace_text/juno-4.19.txt", "trace_text/trace-cmd-6.1.txt", "trace_text/perf-6.1.txt"] {
+    for name in [
+        "capture/kworker-of-4.14.txt",
+        "trace_text/juno-4.19.txt",
+        "trace_text/trace-cmd-6.1.txt",
+        "trace_text/perf-6.1.txt",
+    ] {
         let (folder, source) = imported(&of_corpus(name));
         let (drawn, _) = trace(&source, Vec::new(), &()).expect("drawn");
         let again = import_to(folder.path(), "again", &drawn);
