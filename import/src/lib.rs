@@ -98,13 +98,13 @@ pub struct KnownMachine {
 }
 
 /// Imports the files of one recording, or the folder of a CTF trace: writes their scheduler events, merged by time, to
-/// the folder `to`, which must be new or empty. `machine` says which CPUs share a cache; what a trace says of that is not
-/// used then. The folder exists, complete, if this succeeds, and otherwise not.
+/// the folder `to`, which must be new or empty. `machine` says which CPUs share a cache; what a trace says of that is
+/// not used then. The folder exists, complete, if this succeeds, and otherwise not.
 /// `progress` is called with the bytes read and the length of the files. It ends with an error once `stop` is set.
 ///
 /// # Errors
-/// Fails if a file is of no known kind or is damaged, if it has a CPU that the machine lacks, if the files are of two kernels or have no scheduler event, or if
-/// the folder cannot be written.
+/// Fails if a file is of no known kind or is damaged, if it has a CPU that the machine lacks, if the files are of two
+/// kernels or have no scheduler event, or if the folder cannot be written.
 pub fn import(
     files: &[PathBuf],
     machine: Option<&KnownMachine>,

@@ -63,8 +63,8 @@ impl CpuEvents {
         self.running = Some(next.0);
     }
 
-    /// Adds a wake-up by this CPU, made by the task `waker`, with where the wakee ran last, if that is known, and where it
-    /// goes: the two events that the kernel has of it. Without the first CPU it is that of a new task.
+    /// Adds a wake-up by this CPU, made by the task `waker`, with where the wakee ran last, if that is known, and where
+    /// it goes: the two events that the kernel has of it. Without the first CPU it is that of a new task.
     pub(crate) fn woken(&mut self, t_ns: u64, waker: i32, wakee: (i32, &str), prev_cpu: Option<u32>, dest_cpu: u32) {
         let of = |cpu: u32| SchedWakeup {
             comm: Some(wakee.1.to_owned()),

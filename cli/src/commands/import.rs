@@ -22,8 +22,8 @@ pub struct Args {
     ///
     /// Recognised by content: trace.dat of trace-cmd (version 6), perf.data, a Perfetto trace, the text of ftrace
     /// (tracefs, trace-cmd report, atrace), a page of systrace, the text of perf script, each of them also compressed
-    /// by gzip, the output of atrace -z, or the folder of a CTF trace, which needs babeltrace2. Several files of one recording are merged by
-    /// time.
+    /// by gzip, the output of atrace -z, or the folder of a CTF trace, which needs babeltrace2. Several files of one
+    /// recording are merged by time.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// The folder to write; empty or new.
@@ -115,8 +115,8 @@ fn say_lacks(found: &Imported) {
     if let Some((apart, last)) = found.begin_apart() {
         let or_idle = if overwritten > 0 { "" } else { ", unless it was idle" };
         say!(
-            "warning: the CPUs' events begin up to {} apart, CPU {last} last: what ran there before, who waited for it, \
-             and wake-ups that went there are not known{or_idle}",
+            "warning: the CPUs' events begin up to {} apart, CPU {last} last: what ran there before, who waited for \
+             it, and wake-ups that went there are not known{or_idle}",
             duration_text(apart)
         );
     }

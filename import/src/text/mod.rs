@@ -1,5 +1,5 @@
-//! Reads traces that are text: of ftrace (`trace` and `trace_pipe` of tracefs, `trace-cmd report`, atrace, also with -z), pages of
-//! systrace with that text in them, of `perf script`, and of babeltrace2.
+//! Reads traces that are text: of ftrace (`trace` and `trace_pipe` of tracefs, `trace-cmd report`, atrace, also with
+//! -z), pages of systrace with that text in them, of `perf script`, and of babeltrace2.
 //!
 //! Each line is recognized by itself, so that what stands around the events need not be known.
 

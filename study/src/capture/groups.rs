@@ -86,9 +86,9 @@ impl Group {
     }
 }
 
-/// The groups of all tasks that did anything, each a model that goes on for ever: cycles where tasks have them that take
-/// the time that was recorded, or else the steps up to the time at which all programs together have `most_steps`. Also returns that time, ns; it is later
-/// than all if there are not so many.
+/// The groups of all tasks that did anything, each a model that goes on for ever: cycles where tasks have them that
+/// take the time that was recorded, or else the steps up to the time at which all programs together have `most_steps`.
+/// Also returns that time, ns; it is later than all if there are not so many.
 pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> (Vec<Group>, u64) {
     let regular = |tasks: Vec<TaskNr>| {
         let found = regular(lines, &tasks, marks);
