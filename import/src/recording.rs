@@ -202,7 +202,7 @@ fn no_events(files: &[PathBuf], losses: &[Losses], unfinished: u64) -> ImportErr
         let event = worst.event.map(|event| format!("{event} ")).unwrap_or_default();
         let lines = if worst.lines == 1 { "line" } else { "lines" };
         let what = format!(
-            "expected scheduler events, found only lines that are not understood, such as line {}: {} {event}{lines} {}",
+            "expected scheduler events, found only what is not understood, such as line {}: {} {event}{lines} {}",
             of.first_bad_line.unwrap_or(worst.first),
             worst.lines,
             worst.why.words(worst.lines)

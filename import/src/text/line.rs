@@ -286,8 +286,8 @@ mod tests {
 
     #[test]
     fn perf_has_the_cpu_and_the_thread_among_the_fields_of_ctf() {
-        let line = "[1.000000100] (+?.?????????) box sched:sched_wakeup: { perf_ip = 0x0, perf_tid = 11, perf_pid = 10, \
-                    perf_cpu = 3, common_pid = 11, comm = \"beta\" }";
+        let line = "[1.000000100] (+?.?????????) box sched:sched_wakeup: { perf_ip = 0x0, perf_tid = 11, \
+                    perf_pid = 10, perf_cpu = 3, common_pid = 11, comm = \"beta\" }";
         let found = columns(line).expect("an event");
         assert_eq!(
             (found.printer, found.cpu, found.pid, found.event),

@@ -22,8 +22,8 @@ const MOST_TASKS: usize = 200_000;
 /// CPU that says nothing.
 const MOST_BUSIER: f64 = 1.5;
 const BUSY_NOISE: f64 = 0.02;
-/// How many times as many wake-ups it may make, and how many say nothing. Where CPUs are busier than this, the number of
-/// wake-ups is a matter of who preempts whom.
+/// How many times as many wake-ups it may make, and how many say nothing. Where CPUs are busier than this, the number
+/// of wake-ups is a matter of who preempts whom.
 const MOST_WAKEUPS: f64 = 2.0;
 const WAKEUPS_NOISE: f64 = 20.0;
 const SATURATED: f64 = 0.8;

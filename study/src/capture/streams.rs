@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEAST_MESSAGES: usize = 8;
 /// A writer waits, and a reader sends, at most once in so many messages.
 const RARELY: usize = 50;
-/// The part of the window that a task of a stream may sleep until a timer or a device wakes it: what paces a task is not
-/// left out.
+/// The part of the window that a task of a stream may sleep until a timer or a device wakes it: what paces a task is
+/// not left out.
 const MOST_ASLEEP: f64 = 0.1;
 /// The part of a reader's rounds that must be one or several of the same.
 const LEAST_ALIKE: f64 = 0.75;

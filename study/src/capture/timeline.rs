@@ -181,8 +181,8 @@ enum State {
     Unknown,
     Runs(Cpu),
     Runnable,
-    /// Its CPU went idle though it did not sleep: it is throttled, or it slept and its state does not say so, as that of
-    /// an idle kworker of 4.14. A wake-up tells.
+    /// Its CPU went idle though it did not sleep: it is throttled, or it slept and its state does not say so, as that
+    /// of an idle kworker of 4.14. A wake-up tells.
     Off {
         since: u64,
     },

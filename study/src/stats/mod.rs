@@ -63,8 +63,8 @@ pub struct RunTally {
     pub has_waits: bool,
     /// The wake-ups after which the wakee was not seen to run.
     pub unseen: u64,
-    /// The migrations that no wake-up made; `None` if wake-ups are missing whose migrations would be among them, or, but
-    /// for imports, without switches.
+    /// The migrations that no wake-up made; `None` if wake-ups are missing whose migrations would be among them, or,
+    /// but for imports, without switches.
     pub balanced: Option<u64>,
     /// The first and the last time, ns.
     pub span: Option<(u64, u64)>,
