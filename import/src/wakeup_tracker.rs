@@ -51,6 +51,7 @@ impl TaskNames {
         if pid == 0 || comm.is_empty() || comm == "<...>" {
             return;
         }
+        let has_room = self.known.len() < MAX_PENDING;
         match self.known.get_mut(&pid) {
             Some((known, of_known)) if known == comm => *of_known |= of_a_field,
             Some((_, true)) if !of_a_field => {}
@@ -58,7 +59,7 @@ impl TaskNames {
                 *known = (comm.to_owned(), of_a_field);
                 self.new.push((pid, comm.to_owned()));
             }
-            None if self.known.len() < MAX_PENDING => {
+            None if has_room => {
                 self.known.insert(pid, (comm.to_owned(), of_a_field));
                 self.new.push((pid, comm.to_owned()));
             }

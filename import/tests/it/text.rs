@@ -435,7 +435,7 @@ mod ctf {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("metadata"), "other").expect("written");
         let error =
-            import(&[folder.path().to_owned()], &folder.path().join("rec"), &|_, _| {}, &AtomicBool::new(false))
+            import(&[folder.path().to_owned()], None, &folder.path().join("rec"), &|_, _| {}, &AtomicBool::new(false))
                 .expect_err("no trace");
         assert!(error.what.contains("folder of a CTF trace"), "{error}");
     }

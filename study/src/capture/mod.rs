@@ -63,7 +63,7 @@ pub struct CaptureOptions<'a> {
 }
 
 /// A group of tasks that wake each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CapturedGroup {
     /// The names of its tasks, without the numbers at their ends, each once.
     pub tasks: Vec<String>,

@@ -480,7 +480,7 @@ impl<'a> Follower<'a> {
         let task = self.task(named.pid);
         let line = &mut self.lines.tasks[task as usize];
         if line.comm.is_empty() && named.pid != 0 {
-            named.comm.clone_into(&mut line.comm);
+            line.comm = named.comm.to_string();
             line.attributes.kernel_thread |= is_kernel_name(&named.comm);
         }
     }

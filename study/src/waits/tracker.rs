@@ -127,16 +127,15 @@ impl Tracker {
 
     /// A recording begins with what its CPUs did before their first switches: each ran the task that it switched from.
     pub(super) fn with_begins(mut self, begins: Begins) -> Self {
-        self.begins = begins;
-        let first: Vec<Cpu> = self.begins.first_prev.keys().copied().collect();
-        for cpu in first.into_iter().filter(|cpu| !self.begins.since_ns.contains_key(cpu)) {
-            let ran = match self.begins.first_prev[&cpu] {
+        for (&cpu, &prev_pid) in begins.first_prev.iter().filter(|(cpu, _)| !begins.since_ns.contains_key(*cpu)) {
+            let ran = match prev_pid {
                 0 => Ran::Idle(None),
                 pid => Ran::Task(pid),
             };
             self.cpu(cpu).history.begins(0, ran);
             self.refresh(0, cpu);
         }
+        self.begins = begins;
         self
     }
 
