@@ -196,7 +196,9 @@ pub(crate) fn notes(stats: &Stats) -> String {
                 count(*unscored, "wake-up")
             );
         }
-        if !has_waits {
+        if !has_waits && balanced.is_some() {
+            let _ = writeln!(text, "\n{number}: no waits: no switches were recorded.");
+        } else if !has_waits {
             let _ = writeln!(text, "\n{number}: no waits and no balancing: no switches were recorded.");
         } else if *unseen > 0 {
             let _ = writeln!(
@@ -219,6 +221,14 @@ pub(crate) fn notes(stats: &Stats) -> String {
                 "\n{number}: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that \
                  the longest are not to be trusted.",
                 count(lost, "event")
+            );
+        }
+        if let Some((of, unfinished)) = imported.as_ref().map(|of| (of, of.unfinished)).filter(|(_, n)| *n > 0) {
+            let _ = writeln!(
+                text,
+                "\n{number}: {} left out whose wake-up or run is not in the trace{}.",
+                count(unfinished, "waking"),
+                if of.lost > 0 { ", which has lost events" } else { "" }
             );
         }
         if *has_waits && balanced.is_none() && imported.is_some() {

@@ -17,6 +17,7 @@ mod fuzz_corpus;
 mod grouped;
 mod hackbench;
 mod hotplug;
+mod imported_traces;
 mod matrix;
 mod mechanisms;
 mod picture;
