@@ -2,6 +2,7 @@
 
 use crate::in_process::host;
 use crate::output::{say, say_warnings};
+use crate::signals;
 use anyhow::Context;
 use clap::Args;
 use etcetera::BaseStrategy;
@@ -35,7 +36,7 @@ impl CacheFlags {
         let usual = || usual_folder().ok().filter(|folder| std::fs::create_dir_all(folder).is_ok());
         let folder = if self.no_cache { None } else { self.cache.clone().or_else(usual) };
         let schedulers = folder.map(|folder| folder.join(wakelab_study::cache::SCHEDULERS));
-        Schedulers::new(schedulers, self.fresh, |line| say!("{line}"))
+        Schedulers::new(schedulers, self.fresh, |line| say!("{line}")).stopped_by(signals::flag())
     }
 }
 

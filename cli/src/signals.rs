@@ -3,10 +3,10 @@
 
 use crate::in_process::host;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::flag;
+use signal_hook::flag as signal_flag;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Set by the first signal.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
@@ -20,16 +20,24 @@ static LAST: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// # Errors
 /// Fails if the system does not let a handler be set.
 pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
-    if let Some(host) = host() {
-        return Ok(host.stop);
+    // Once: a second handler would find the flag set by the first signal, and end the program.
+    static HANDLED: Mutex<bool> = Mutex::new(false);
+    let mut handled = HANDLED.lock().unwrap_or_else(PoisonError::into_inner);
+    if host().is_some() || std::mem::replace(&mut *handled, true) {
+        return Ok(flag());
     }
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal)) {
         // The order matters: the second signal finds the flag set.
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&STOP))?;
-        flag::register(signal, Arc::clone(&STOP))?;
-        flag::register_usize(signal, Arc::clone(&LAST), signal as usize)?;
+        signal_flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&STOP))?;
+        signal_flag::register(signal, Arc::clone(&STOP))?;
+        signal_flag::register_usize(signal, Arc::clone(&LAST), signal as usize)?;
     }
-    Ok(&STOP)
+    Ok(flag())
+}
+
+/// The flag that the first signal sets once [`stop_flag`] has been asked for. Before, a signal ends the program.
+pub fn flag() -> &'static AtomicBool {
+    host().map_or(&STOP, |host| host.stop)
 }
 
 /// Lets a file that has reached the limit of its size (`ulimit -f`) be an error of the write in place of SIGXFSZ.
@@ -37,7 +45,7 @@ pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
 /// # Errors
 /// Fails if the system does not let a handler be set.
 pub fn refuse_files_over_the_limit() -> io::Result<()> {
-    flag::register(SIGXFSZ, Arc::default()).map(|_| ())
+    signal_flag::register(SIGXFSZ, Arc::default()).map(|_| ())
 }
 
 /// The exit code of a command that a signal has ended: 128 and the number of the signal, 130 for Ctrl-C. `None` if

@@ -10,6 +10,7 @@ use crate::headers::Headers;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 /// The object of a scheduler.
@@ -42,6 +43,8 @@ struct Builder {
     /// Whether objects that are kept are made again.
     fresh: bool,
     say: fn(&str),
+    /// Ends the programs of what is loaded once it is set.
+    stop: Option<&'static AtomicBool>,
     made: Mutex<BTreeMap<SchedulerName, Built>>,
 }
 
@@ -70,8 +73,21 @@ impl Schedulers {
     pub fn new(folder: Option<PathBuf>, fresh: bool, say: fn(&str)) -> Self {
         // Clang runs elsewhere.
         let folder = folder.map(|folder| std::path::absolute(&folder).unwrap_or(folder));
-        let builder = Builder { folder, temporary: Mutex::default(), fresh, say, made: Mutex::default() };
+        let builder = Builder { folder, temporary: Mutex::default(), fresh, say, stop: None, made: Mutex::default() };
         Schedulers(Some(Arc::new(builder)))
+    }
+
+    /// The same, and once `stop` is set, programs of its schedulers end.
+    pub fn stopped_by(mut self, stop: &'static AtomicBool) -> Self {
+        if let Some(builder) = self.0.as_mut().and_then(Arc::get_mut) {
+            builder.stop = Some(stop);
+        }
+        self
+    }
+
+    /// The flag that ends programs of its schedulers, if there is one.
+    pub fn stop(&self) -> Option<&'static AtomicBool> {
+        self.0.as_ref()?.stop
     }
 
     /// The object of a scheduler: as it is, or compiled. A program gets the same one each time it asks.
