@@ -2,8 +2,7 @@
 
 use crate::in_process::host;
 use crate::output::{say, say_warnings};
-use crate::signals::in_good_order;
-use crate::signals::stop_flag;
+use crate::signals::{in_good_order, stop_flag};
 use anyhow::Context;
 use clap::Args;
 use etcetera::BaseStrategy;

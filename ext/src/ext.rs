@@ -2054,14 +2054,15 @@ impl Ext {
         }
     }
 
-    /// `scx_bpf_destroy_dsq()`.
-    pub fn destroy_dsq(&mut self, id: u64) {
+    /// `scx_bpf_destroy_dsq()`. Returns whether there was such a queue, and is none now.
+    pub fn destroy_dsq(&mut self, id: u64) -> bool {
         match self.user.get(&id).map(DispatchQ::nr) {
-            None => {}
-            Some(0) => {
-                self.user.remove(&id);
+            None => false,
+            Some(0) => self.user.remove(&id).is_some(),
+            Some(nr) => {
+                self.error(format!("attempting to destroy in-use dsq {id:#018x} (nr={nr})"));
+                false
             }
-            Some(nr) => self.error(format!("attempting to destroy in-use dsq {id:#018x} (nr={nr})")),
         }
     }
 

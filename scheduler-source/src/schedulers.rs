@@ -95,6 +95,11 @@ impl Schedulers {
         Schedulers(Some(Arc::new(Builder { folder, temporary, scratch, fresh, stop, say, made })))
     }
 
+    /// The flag that ends programs of its schedulers, if there is one.
+    pub fn stop(&self) -> Option<&'static AtomicBool> {
+        (self.0.as_ref()?.stop)().ok()
+    }
+
     /// The object of a scheduler: as it is, or compiled. A program gets the same one each time it asks.
     ///
     /// # Errors

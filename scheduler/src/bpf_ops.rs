@@ -24,6 +24,8 @@ pub struct State {
     programs: [Option<u32>; Op::ALL.len()],
     /// Iterators over queues, by the address of their `struct bpf_iter_scx_dsq`.
     pub iters: BTreeMap<u64, DsqIter>,
+    /// How many queues it has made and not destroyed.
+    pub nr_dsqs: u64,
     random: Rand64,
     /// Timers that run: where the `struct bpf_timer` of a number is.
     timers: BTreeMap<u32, u64>,
@@ -54,6 +56,7 @@ impl State {
             cpu_only,
             programs,
             iters: BTreeMap::new(),
+            nr_dsqs: 0,
             random: Rand64::new(u128::from(host.seed)),
             timers: BTreeMap::new(),
             next_timer: 0,
@@ -378,6 +381,9 @@ impl Ops for Running<'_> {
     }
 }
 
+/// How many counters a scheduler has at most, of variables and in a map.
+const COUNTERS_MAX: u32 = 1024;
+
 /// A scheduler in BPF that is loaded.
 #[derive(Debug)]
 pub struct BpfOps {
@@ -517,10 +523,13 @@ impl Ops for BpfOps {
             if !map.read_only {
                 names.extend(map.variables.iter().filter(counts).map(|variable| variable.name.clone()));
             }
-            if map.name == "stats" && map.kind == MapKind::PercpuArray && map.value_size == 8 {
+            // What nobody prints is no counter.
+            let printed = map.max_entries <= COUNTERS_MAX;
+            if map.name == "stats" && map.kind == MapKind::PercpuArray && map.value_size == 8 && printed {
                 stats.push((number as u32, map.max_entries));
             }
         }
+        names.truncate(COUNTERS_MAX as usize);
         let mut counters: Vec<(String, u64)> =
             names.into_iter().filter_map(|name| self.variable(&name).map(|value| (name, value))).collect();
         for (map, entries) in stats {
@@ -528,7 +537,7 @@ impl Ops for BpfOps {
                 let mut sum = 0;
                 for cpu in 0..self.state.nr_cpus {
                     if let Some(addr) = self.machine.map_lookup_percpu(map, &entry.to_le_bytes(), cpu) {
-                        sum += self.machine.memory().read_u64(addr).unwrap_or(0);
+                        sum = self.machine.memory().read_u64(addr).unwrap_or(0).wrapping_add(sum);
                     }
                 }
                 counters.push((format!("stats[{entry}]"), sum));

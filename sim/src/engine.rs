@@ -122,6 +122,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 break;
             }
         }
+        // A scheduler's program that is stopped fails.
+        if self.failed.is_some() && stop.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
         // Not taken after each event: a value is moved, whether there is an error or not.
         self.failed.take().map_or(Ok(false), Err)
     }

@@ -17,6 +17,9 @@ pub fn load_scheduler(
     let mut scheduler = BpfScheduler::new(&built.title, &built.object, &identity).map_err(|error| {
         format!("scx:{name}: {error}; expected the object of a scheduler, as clang compiles it for BPF")
     })?;
+    if let Some(stop) = schedulers.stop() {
+        scheduler.stop_with(stop);
+    }
     settings.iter().for_each(|(variable, value)| scheduler.set(variable, *value));
     Ok((scheduler, built.name))
 }

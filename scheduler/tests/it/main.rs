@@ -1,6 +1,8 @@
 //! Schedulers in BPF in simulated time.
 
 mod cgroups;
+mod fuzz_corpus;
+mod hostile;
 mod hotplug;
 mod misbehaves;
 mod qmap;
