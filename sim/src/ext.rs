@@ -26,8 +26,8 @@ use wakelab_ext::flags::{
     SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
 };
 use wakelab_ext::idle::IdleTopology;
-use wakelab_ext::ops::{self as scx, Host, Ops, Priorities, ProgramCosts, Scheduler, TaskInfo};
-use wakelab_ext::stall::{Step, What};
+use wakelab_ext::ops::{self as scx, ExitKind, Host, Ops, Priorities, ProgramCosts, Scheduler, TaskInfo};
+use wakelab_ext::stall::{Step, What, seconds};
 use wakelab_kernel::{ExtRules, Preset};
 use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
@@ -46,6 +46,24 @@ const SCHED_RR: u32 = 2;
 const SCHED_BATCH: u32 = 3;
 const SCHED_IDLE: u32 = 5;
 const SCHED_DEADLINE: u32 = 6;
+
+/// How often a CPU may go through `__schedule()` without running its task in between. The kernel would go on for ever:
+/// its loop in `schedule()` has no bound, and none of its watchdogs sees it.
+const PASSES_MAX: u32 = 100_000;
+
+/// How many timers of the scheduler a CPU may serve in a row, each of which has expired before the one before was over.
+/// The kernel would report a soft lockup after 20 s.
+const TIMERS_IN_ROW_MAX: u32 = 100_000;
+
+/// Timers of a scheduler as a CPU serves them, in softirqs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimerSoftirq {
+    /// When the function of the last one is over, ns.
+    until: u64,
+    /// How many in a row had to wait for each other, and since when, ns.
+    in_row: u32,
+    since: u64,
+}
 
 /// How a CPU waits for CPUs that it kicked with `SCX_KICK_WAIT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -358,14 +376,65 @@ impl<S: Sink> Sim<'_, '_, S> {
                         self.resched(this_cpu, cpu);
                     }
                 }
-                Request::Timer { at, number, cpu } => self.at(at, TimedEvent::ExtTimer(number, cpu)),
             }
         }
         if let Some(state) = &mut self.sys.ext {
             state.ext.clock_valid = None;
             state.ext.reuse(requests);
+            self.timed_events.extend(
+                state.ext.take_started_timers().map(|timer| (timer.at, TimedEvent::ExtTimer(timer.number, timer.cpu))),
+            );
+            self.forget_stale_timers();
         }
         result
+    }
+
+    /// Timers that were started anew or cancelled again and again take no memory.
+    fn forget_stale_timers(&mut self) {
+        const STALE_MAX: usize = 1024;
+        let Some(state) = &mut self.sys.ext else { return };
+        if *state.ext.stale_timers() <= STALE_MAX.max(self.timed_events.len() / 2) {
+            return;
+        }
+        *state.ext.stale_timers() = 0;
+        let ops = &state.ops;
+        self.timed_events.retain(|what| !matches!(what, TimedEvent::ExtTimer(of, _) if !ops.timer_is_set(*of)));
+    }
+
+    /// The scheduler does what never ends: as the kernel's watchdogs would, this ends it.
+    pub fn ext_never_ends(&mut self, cpu: Cpu, message: impl FnOnce(&Ext) -> String) {
+        self.sys.this_cpu = cpu;
+        self.with_ext(|ext, _| {
+            let message = message(ext);
+            ext.end(ExitKind::Fault, message, 0);
+        });
+    }
+
+    /// A CPU goes through `__schedule()` again before its task has run. Returns whether it may: one that does nothing
+    /// else hangs.
+    pub fn ext_schedules_again(&mut self, cpu: Cpu) -> bool {
+        if !self.sys.scx_enabled() {
+            return true;
+        }
+        let now = self.sys.now;
+        let c = &mut self.sys.cpus[cpu as usize];
+        if c.passes == 0 {
+            c.passes_since = now;
+        }
+        c.passes += 1;
+        if c.passes <= PASSES_MAX {
+            return true;
+        }
+        let (passes, since) = (c.passes, c.passes_since);
+        self.ext_never_ends(cpu, |ext| {
+            let by = ext.kicker(cpu).map_or_else(|| ext.last_call(), |by| format!("{by} kicks it (scx_bpf_kick_cpu)"));
+            format!(
+                "CPU {cpu} has gone through __schedule() {passes} times since {} without running a task: {by} each \
+                 time",
+                seconds(since)
+            )
+        });
+        false
     }
 
     /// Whether and where a CPU that has finished something waits for CPUs that it kicked.
@@ -885,19 +954,50 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.picked(cpu, next);
     }
 
-    /// A timer of the scheduler expires on its CPU.
+    /// A timer of the scheduler expires on its CPU, unless it was started anew or cancelled since. One that expires
+    /// while the CPU runs the function of another has its own run when that is over (`hrtimer_run_softirq()`).
     pub fn ext_timer_expires(&mut self, number: u32, cpu: Cpu) {
-        self.interrupt(self.online_or_first(cpu), Irq::ExtTimer(number));
+        let cpu = self.online_or_first(cpu);
+        let now = self.sys.now;
+        let Some(state) = &mut self.sys.ext else { return };
+        if !state.ops.timer_is_set(number) {
+            let stale = state.ext.stale_timers();
+            *stale = stale.saturating_sub(1);
+            return;
+        }
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        let busy_until = softirq.until;
+        if busy_until > now {
+            return self.at(busy_until, TimedEvent::ExtTimer(number, cpu));
+        }
+        if softirq.until < now {
+            (softirq.in_row, softirq.since) = (0, now);
+        }
+        softirq.in_row += 1;
+        if softirq.in_row > TIMERS_IN_ROW_MAX {
+            let TimerSoftirq { in_row, since, .. } = *softirq;
+            return self.ext_never_ends(cpu, |_| {
+                format!(
+                    "CPU {cpu} does nothing but run the functions of its timers: {in_row} have expired since {}, each \
+                     before the one before was over; expected a bpf_timer_start() with the time to the next run",
+                    seconds(since)
+                )
+            });
+        }
+        self.interrupt(cpu, Irq::ExtTimer(number));
     }
 
     /// The CPU runs the timer's function.
     pub fn ext_timer(&mut self, cpu: Cpu, number: u32) {
+        let before = self.sys.cpus[cpu as usize].debt;
         self.with_ext(|ext, ops| {
             // HRTIMER_MODE_REL_SOFT
             ext.preempt_count = SOFTIRQ_OFFSET;
             ops.timer(ext, number);
         });
         self.ext_owes(cpu);
+        let took = self.slowed(cpu, self.sys.cpus[cpu as usize].debt - before);
+        self.sys.cpus[cpu as usize].timer_softirq.until = self.sys.now + took;
     }
 
     /// `scx_watchdog_workfn()`.
