@@ -225,7 +225,8 @@ pub fn compare_matrix(
             .flat_map(|&line| {
                 let first = have(&lines[line]);
                 let runs = runs_of_line(matrix, wanted - first);
-                let goes_on = |&(_, side): &(u32, usize)| lines[line].failed[side].is_none();
+                let failed = &lines[line].failed;
+                let goes_on = move |&(_, side): &(u32, usize)| failed[side].is_none();
                 runs.filter(goes_on).map(move |(repeat, side)| (line, first + repeat, side))
             })
             .collect();
@@ -314,20 +315,25 @@ fn collected(matrix: &Matrix, lines: &[Line]) -> MatrixComparison {
         found
     };
     let comparisons: Vec<Comparison> = matrix.experiments.iter().enumerate().map(comparison).collect();
-    let (base, variants) = (matrix.base.clone(), matrix.variants.clone());
-    let complete = comparisons.iter().all(|comparison| comparison.complete);
-    let rows_of_block = |block: usize| {
+    let rows_of_block = |block: usize| -> Vec<Vec<Option<usize>>> {
         let mut next = vec![0; variants];
         let row = |(variant, next): (usize, &mut usize), line: &Line| {
             has_row(line, variant).then(|| std::mem::replace(next, *next + 1))
         };
-        let of_block = lines.iter().filter(|line| line.block == block);
-        let of_line = |line| next.iter_mut().enumerate().map(|next| row(next, line)).collect::<Vec<_>>();
-        of_block.map(of_line).filter(|line| line.iter().any(Option::is_some)).collect()
+        let mut rows = Vec::new();
+        for line in lines.iter().filter(|line| line.block == block) {
+            rows.push(next.iter_mut().enumerate().map(|next| row(next, line)).collect::<Vec<_>>());
+        }
+        rows.retain(|line| line.iter().any(Option::is_some));
+        rows
     };
     let rows = (0..matrix.experiments.len() / variants).map(rows_of_block).collect();
-    let names = || std::iter::once(&base).chain(&variants);
-    let of_line = |line| names().zip(&line.failed).filter_map(|(side, failed)| Some((side.clone(), failed.clone()?)));
-    let failed = lines.iter().flat_map(of_line).map(|(side, failed)| FailedRow { side, failed }).collect();
+    let names: Vec<&String> = std::iter::once(&matrix.base).chain(&matrix.variants).collect();
+    let of_line = lines.iter().flat_map(|line| names.iter().zip(&line.failed));
+    let failed =
+        of_line.filter_map(|(side, failed)| Some(FailedRow { side: side.to_string(), failed: failed.clone()? }));
+    let failed = failed.collect();
+    let (base, variants) = (matrix.base.clone(), matrix.variants.clone());
+    let complete = comparisons.iter().all(|comparison| comparison.complete);
     MatrixComparison { base, variants, comparisons, lines: rows, failed, complete }
 }

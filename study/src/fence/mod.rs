@@ -71,7 +71,7 @@ impl Fence {
         loop {
             let waiting = self.idle().pop();
             let was_idle = waiting.is_some();
-            let mut process = match waiting.map_or_else(|| Process::start(start, stop), Ok) {
+            let mut process = match waiting.map_or_else(|| Process::start(start, stop), |process| Ok(Some(process))) {
                 Ok(Some(process)) => process,
                 Ok(None) => return Asked::Stopped,
                 Err(_) => {
