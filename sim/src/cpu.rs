@@ -77,8 +77,8 @@ pub enum Irq {
     RtoPush,
     /// An interrupt of the workload's source of this number.
     Device(u32),
-    /// A timer of the scheduler of sched_ext.
-    ExtTimer(u32),
+    /// Timers of the scheduler of sched_ext have expired.
+    ExtTimer,
     /// The softirq that it raised.
     Softirq(u32),
 }

@@ -259,6 +259,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::DlReplenish(task) => self.dl_replenish_timer(task),
             TimedEvent::DlInactive(task) => self.dl_inactive_timer(task),
             TimedEvent::ExtTimer(number, cpu) => self.ext_timer_expires(number, cpu),
+            TimedEvent::ExtTimerSoftirq(cpu) => self.ext_timer_softirq(cpu),
             TimedEvent::ExtWatchdog => self.ext_watchdog(),
             TimedEvent::ExtKickSynced(cpu) => self.ext_kick_synced(cpu),
             TimedEvent::Change(number) => self.changes(number),
@@ -478,8 +479,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                         }
                         continue;
                     }
-                    Irq::ExtTimer(number) => {
-                        self.ext_timer(cpu, number);
+                    Irq::ExtTimer => {
+                        self.ext_timer(cpu);
                         continue;
                     }
                     Irq::Wakelist => return self.flush_wakelist(cpu),

@@ -167,6 +167,8 @@ pub enum TimedEvent {
     CfsUnthrottle(Cpu),
     /// A timer of the scheduler of sched_ext expires: its number, and its CPU.
     ExtTimer(u32, Cpu),
+    /// A CPU can serve the next of the scheduler's timers that have expired on it.
+    ExtTimerSoftirq(Cpu),
     /// The watchdog of sched_ext looks for tasks that do not run.
     ExtWatchdog,
     /// A CPU for which this one waits after a kick of sched_ext has gone through its scheduler.

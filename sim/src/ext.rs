@@ -16,6 +16,7 @@ use crate::model::Model;
 use crate::system::{BOOT_NS, System};
 use crate::task::{Of, State};
 use crate::{Setup, SimError};
+use std::collections::VecDeque;
 use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
 use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
@@ -56,8 +57,12 @@ const PASSES_MAX: u32 = 100_000;
 const TIMERS_IN_ROW_MAX: u32 = 100_000;
 
 /// Timers of a scheduler as a CPU serves them, in softirqs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct TimerSoftirq {
+    /// Those that have expired and wait to be served.
+    expired: VecDeque<u32>,
+    /// It is to serve one.
+    raised: bool,
     /// When the function of the last one is over, ns.
     until: u64,
     /// How many in a row had to wait for each other, and since when, ns.
@@ -954,28 +959,60 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.picked(cpu, next);
     }
 
-    /// A timer of the scheduler expires on its CPU, unless it was started anew or cancelled since. One that expires
-    /// while the CPU runs the function of another has its own run when that is over (`hrtimer_run_softirq()`).
+    /// A timer of the scheduler expires on its CPU, unless it was started anew or cancelled since.
     pub fn ext_timer_expires(&mut self, number: u32, cpu: Cpu) {
         let cpu = self.online_or_first(cpu);
-        let now = self.sys.now;
         let Some(state) = &mut self.sys.ext else { return };
         if !state.ops.timer_is_set(number) {
             let stale = state.ext.stale_timers();
             *stale = stale.saturating_sub(1);
             return;
         }
+        self.sys.cpus[cpu as usize].timer_softirq.expired.push_back(number);
+        self.ext_raise_timer_softirq(cpu);
+    }
+
+    /// `hrtimer_interrupt()` raises HRTIMER_SOFTIRQ, which serves one timer after the other: none while the function of
+    /// another runs.
+    fn ext_raise_timer_softirq(&mut self, cpu: Cpu) {
         let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
-        let busy_until = softirq.until;
-        if busy_until > now {
-            return self.at(busy_until, TimedEvent::ExtTimer(number, cpu));
+        if softirq.expired.is_empty() || std::mem::replace(&mut softirq.raised, true) {
+            return;
         }
+        let until = softirq.until;
+        if until > self.sys.now {
+            self.at(until, TimedEvent::ExtTimerSoftirq(cpu));
+        } else {
+            self.interrupt(cpu, Irq::ExtTimer);
+        }
+    }
+
+    /// A CPU has run the function of a timer, and others have expired meanwhile.
+    pub fn ext_timer_softirq(&mut self, cpu: Cpu) {
+        let to = self.online_or_first(cpu);
+        if to == cpu {
+            return self.interrupt(cpu, Irq::ExtTimer);
+        }
+        // hrtimers_cpu_dying()
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        softirq.raised = false;
+        let expired = std::mem::take(&mut softirq.expired);
+        self.sys.cpus[to as usize].timer_softirq.expired.extend(expired);
+        self.ext_raise_timer_softirq(to);
+    }
+
+    /// The CPU runs the function of the timer that has expired first.
+    pub fn ext_timer(&mut self, cpu: Cpu) {
+        let (now, before) = (self.sys.now, self.sys.cpus[cpu as usize].debt);
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        softirq.raised = false;
+        let Some(number) = softirq.expired.pop_front() else { return };
         if softirq.until < now {
             (softirq.in_row, softirq.since) = (0, now);
         }
         softirq.in_row += 1;
-        if softirq.in_row > TIMERS_IN_ROW_MAX {
-            let TimerSoftirq { in_row, since, .. } = *softirq;
+        let (in_row, since) = (softirq.in_row, softirq.since);
+        if in_row > TIMERS_IN_ROW_MAX {
             return self.ext_never_ends(cpu, |_| {
                 format!(
                     "CPU {cpu} does nothing but run the functions of its timers: {in_row} have expired since {}, each \
@@ -984,12 +1021,6 @@ impl<S: Sink> Sim<'_, '_, S> {
                 )
             });
         }
-        self.interrupt(cpu, Irq::ExtTimer(number));
-    }
-
-    /// The CPU runs the timer's function.
-    pub fn ext_timer(&mut self, cpu: Cpu, number: u32) {
-        let before = self.sys.cpus[cpu as usize].debt;
         self.with_ext(|ext, ops| {
             // HRTIMER_MODE_REL_SOFT
             ext.preempt_count = SOFTIRQ_OFFSET;
@@ -997,7 +1028,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         });
         self.ext_owes(cpu);
         let took = self.slowed(cpu, self.sys.cpus[cpu as usize].debt - before);
-        self.sys.cpus[cpu as usize].timer_softirq.until = self.sys.now + took;
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        softirq.until = now + took;
+        if !softirq.expired.is_empty() {
+            softirq.raised = true;
+            self.at(now + took, TimedEvent::ExtTimerSoftirq(cpu));
+        }
     }
 
     /// `scx_watchdog_workfn()`.
