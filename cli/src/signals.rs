@@ -5,10 +5,10 @@
 
 use crate::in_process::host;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::flag as signal_flag;
+use signal_hook::flag;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 /// Set by the first signal.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);

@@ -3,6 +3,7 @@
 mod cgroups;
 mod fuzz_corpus;
 mod hostile;
+mod hangs;
 mod hotplug;
 mod misbehaves;
 mod qmap;
