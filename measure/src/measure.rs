@@ -1,5 +1,6 @@
 //! [`Measure`]: counts the events of a run.
 
+use crate::activity::Counting;
 use crate::latency::Waits;
 use crate::log2_histogram::Log2Histogram;
 use crate::machine_state::{StateDetector, state_at};
@@ -51,6 +52,7 @@ pub struct Measure {
     /// The sum of the largest utilisations that they could have had.
     sum_max_util: u64,
     states: StateDetector,
+    activity: Counting,
     regret: Option<Box<Regret>>,
 }
 
@@ -81,6 +83,7 @@ impl Measure {
             sum_util: 0,
             sum_max_util: 0,
             states: StateDetector::new(),
+            activity: Counting::new(settle_ns, end_ns, nr_cpus),
             regret: None,
         }
     }
@@ -143,6 +146,7 @@ impl Measure {
             state: state_at(&changes, self.settle_ns),
             regret: self.regret.map(|regret| regret.finish(ended_ns, &changes)),
             changes,
+            activity: self.activity.finish(),
             power: None,
             scheduler: Vec::new(),
             scheduler_ops: Vec::new(),
@@ -181,6 +185,7 @@ impl Sink for Measure {
 
     #[inline]
     fn event(&mut self, time: u64, event: &Event) {
+        self.activity.event(time, event);
         match *event {
             Event::Wakeup { ref decision, queued, wakee, began, scan_began, scan_ended, claimed, workload, .. } => {
                 if let (Some(decision), true) = (decision, workload) {

@@ -1,7 +1,7 @@
 //! [`RunStats`]: the numbers of one run.
 
 use crate::regret::RegretStats;
-use crate::{Bucket, Latency, Rates, SearchStats, State, StateChange, ThreadPeriods};
+use crate::{Activity, Bucket, Latency, Rates, SearchStats, State, StateChange, ThreadPeriods};
 use serde::{Deserialize, Serialize};
 use wakelab_pm::power::PowerStats;
 use wakelab_workload::{
@@ -62,6 +62,8 @@ pub struct RunStats {
     pub state: State,
     /// All changes of state in the whole run, including the time before measuring.
     pub changes: Vec<StateChange>,
+    /// How often the code ran that features and tunables switch.
+    pub activity: Activity,
     /// What perfect knowledge would have changed; `None` if it was not requested.
     pub regret: Option<RegretStats>,
     /// Frequencies, idle states and energy; `None` if the run has no power management. The caller that ran the

@@ -84,6 +84,7 @@ fn row((row, judged): (&CompareRow, &JudgedRow)) -> Value {
         "p_holm": judged.p_holm,
         "noise_pct": judged.noise_pct,
         "verdict": judged.verdict,
+        "decided_nothing": row.decided_nothing,
         "power": PowerDifference::of(row),
         "published": {"result": row.published, "search": row.published_search},
     })

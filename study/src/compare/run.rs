@@ -1,6 +1,7 @@
 //! One run of a case.
 
 use super::{Case, Experiment, Variant, run_seed};
+use crate::estimate::RunCost;
 use crate::picture::RunListener;
 use crate::trace::Tracer;
 use std::fmt;
@@ -29,6 +30,11 @@ pub trait Runner: Sync {
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
         let done = measured(id, setup, settle_ns, |measure| self.run(id, setup, measure, stop))?;
         Ok(done.map(|(stats, _)| stats))
+    }
+
+    /// What runs took that were made before, as far as that was noted.
+    fn costs(&self) -> Vec<RunCost> {
+        Vec::new()
     }
 
     /// Whether the numbers of this run are kept, so that it would not be made again.
