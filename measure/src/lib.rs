@@ -11,6 +11,7 @@
 //! | `activity` | [`Activity`]: how often the code ran that features switch |
 //! | `latency` | [`Latency`] and [`Waits`]: percentiles of times |
 //! | `periods` | [`ThreadPeriods`]: slack and missed periods of threads with a timer |
+//! | `starved` | [`NeverRan`]: tasks that could run and got no CPU |
 //! | `rates` | [`Rates`]: how many transactions each second had |
 //! | `log2_histogram` | [`Bucket`]: durations by powers of two |
 //! | `machine_state` | [`State`]: migrating or stacked, and when that changed |
@@ -26,6 +27,7 @@ mod rates;
 pub mod regret;
 mod run_stats;
 mod search_stats;
+mod starved;
 
 pub use activity::Activity;
 pub use latency::{Latency, Waits};
@@ -36,3 +38,4 @@ pub use periods::ThreadPeriods;
 pub use rates::Rates;
 pub use run_stats::{OpTime, RunStats};
 pub use search_stats::SearchStats;
+pub use starved::NeverRan;
