@@ -100,6 +100,7 @@ mod tests {
             noise_pct: 5.0,
             decided_nothing: Vec::new(),
             compares_nothing: false,
+            never_ran: Default::default(),
         }
     }
 

@@ -9,7 +9,8 @@
 //!    Welch's test, corrected for the rows that are tested (Holm, Scandinavian Journal of Statistics 6, 1979), is below
 //!    5%.
 //! 4. [`RowVerdict::Undecided`] in place of 3 if the class does not hold with other constants: the samples of a
-//!    sensitivity study, or the sets that fit the machine, have it in less than 95%.
+//!    sensitivity study, or the sets that fit the machine, have it in less than 95%. And if the side that is ahead
+//!    starves more tasks than the other: tasks that never run leave their time to the others.
 //! 5. [`RowVerdict::Same`] otherwise: not shown to differ, or by less than the model can tell
 //!    ([`JudgedRow::is_small`]).
 //!
@@ -18,12 +19,13 @@
 //! ([`noise_pct`]).
 
 use crate::compare::{
-    Better, CompareRow, Comparison, Control, ControlRow, DecidedNothing, MatrixComparison, Until, half_width_pct,
+    Better, CompareRow, Comparison, Control, ControlRow, DecidedNothing, MatrixComparison, Side, Until, half_width_pct,
 };
 use crate::reproduce::{Class, Known, known, noise_pct};
 use crate::sensitivity::{self, Method, SAMPLES_MIN, Sensitivity, SensitivityRow};
 use crate::statistics::{mean, size, variance};
 use serde::Serialize;
+use wakelab_measure::NeverRan;
 
 /// Below this p, corrected for the number of rows, a difference is more than chance.
 pub const SIGNIFICANT: f64 = 0.05;
@@ -38,7 +40,8 @@ pub enum RowVerdict {
     Better,
     /// The other side is worse, by more than the noise and more than chance.
     Worse,
-    /// The other side would be better or worse, but not with other constants.
+    /// The other side would be better or worse, but not with other constants, or because tasks starve on the side that
+    /// is ahead.
     Undecided,
     /// The sides are not shown to differ.
     Same,
@@ -90,9 +93,17 @@ pub struct JudgedRow {
     pub decided_nothing: Vec<DecidedNothing>,
     /// Whether those are all in which the sides differ, so that nothing is compared.
     pub compares_nothing: bool,
+    /// The tasks that could run and got no CPU in the measured time, on each side, in the repeat with the most.
+    pub never_ran: [NeverRan; 2],
 }
 
 impl JudgedRow {
+    /// Whether the side that is ahead starves more tasks than the other.
+    pub fn starves_ahead(&self) -> bool {
+        let [base, with] = [0, 1].map(|side| self.never_ran[side].count);
+        if self.compare_pct > 0.0 { with > base } else { base > with }
+    }
+
     /// How large the difference is ([`size`]).
     pub fn size(&self) -> f64 {
         size(self.compare_pct, self.better)
@@ -366,8 +377,19 @@ fn judge(rows: &[(&Comparison, &CompareRow)]) -> Vec<JudgedRow> {
         better: row.better,
         compares_nothing: !of.experiment.differ.is_empty() && of.experiment.differ.len() == row.decided_nothing.len(),
         decided_nothing: row.decided_nothing.clone(),
+        never_ran: [&row.base, &row.with].map(never_ran),
     };
-    rows.iter().zip(judge_outcomes(&outcomes)).map(judged).collect()
+    let mut rows: Vec<JudgedRow> = rows.iter().zip(judge_outcomes(&outcomes)).map(judged).collect();
+    for row in rows.iter_mut().filter(|row| is_effect(row) && row.starves_ahead()) {
+        row.verdict = RowVerdict::Undecided;
+    }
+    rows
+}
+
+/// Of the repeats of a side the one in which the most tasks never ran.
+fn never_ran(side: &Side) -> NeverRan {
+    let most = side.runs.iter().map(|run| &run.never_ran).reduce(|a, b| if b.count > a.count { b } else { a });
+    most.cloned().unwrap_or_default()
 }
 
 /// Holm's correction: of m values in rising order, the k-th (from 0) is multiplied by m - k, and none is below the one

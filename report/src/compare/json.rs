@@ -85,6 +85,7 @@ fn row((row, judged): (&CompareRow, &JudgedRow)) -> Value {
         "noise_pct": judged.noise_pct,
         "verdict": judged.verdict,
         "decided_nothing": row.decided_nothing,
+        "never_ran": {"base": judged.never_ran[0], "with": judged.never_ran[1]},
         "power": PowerDifference::of(row),
         "published": {"result": row.published, "search": row.published_search},
     })

@@ -455,6 +455,7 @@ pub(crate) fn model(verdicts: &[Verdict<'_>]) -> Vec<String> {
         ));
     }
     lines.extend(super::verdict::wide(verdicts));
+    lines.extend(super::verdict::starved(verdicts));
     lines.extend(super::verdict::decided_nothing(verdicts));
     lines.extend(super::verdict::model(verdicts));
     lines

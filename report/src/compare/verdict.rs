@@ -3,6 +3,7 @@
 use crate::numbers::{count, fixed, signed};
 use serde_json::{Value, json};
 use textwrap::Options;
+use wakelab_measure::NeverRan;
 use wakelab_study::compare::{DecidedNothing, half_width_pct};
 use wakelab_study::sensitivity::{Method, SAMPLES_MIN, Sensitivity, SensitivityRow};
 use wakelab_study::statistics::log_ratio;
@@ -20,6 +21,7 @@ pub(crate) fn lines(verdict: &Verdict<'_>) -> Vec<String> {
     lines.extend(chance(verdict).map(|chance| format!("chance: {chance}")));
     lines.extend(wide(std::slice::from_ref(verdict)));
     lines.extend(constants(verdict).map(|constants| format!("constants: {constants}")));
+    lines.extend(starved(std::slice::from_ref(verdict)));
     lines.extend(decided_nothing(std::slice::from_ref(verdict)));
     lines.extend(model(std::slice::from_ref(verdict)));
     lines
@@ -82,8 +84,13 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
     } else if better.is_empty() && worse.is_empty() && !undecided.is_empty() {
         let found = if all == 1 { String::new() } else { format!(" in {} of {}", undecided.len(), rows(all)) };
         format!(
-            "undecided: {with} differs from {base}{found}{}, but not as surely with other constants",
-            named(verdict, &undecided)
+            "undecided: {with} differs from {base}{found}{}, but {}",
+            named(verdict, &undecided),
+            match undecided.iter().filter(|row| row.starves_ahead()).count() {
+                0 => "not as surely with other constants",
+                n if n == undecided.len() => "tasks never ran on the side that is ahead",
+                _ => "not as surely with other constants, or with tasks that never ran on the side that is ahead",
+            }
         )
     } else if better.is_empty() && worse.is_empty() {
         format!("no difference between {base} and {with} is shown in {}", rows(all))
@@ -144,6 +151,34 @@ fn named(verdict: &Verdict<'_>, which: &[&JudgedRow]) -> String {
         n if n > NAMED => format!(" ({} and {} more)", told.join(", "), n - NAMED),
         _ => format!(" ({})", told.join(", ")),
     }
+}
+
+/// The sides on which tasks of the workload never ran, a line each with the row with the most.
+pub(super) fn starved(verdicts: &[Verdict<'_>]) -> Vec<String> {
+    let of_side = |verdict: &Verdict<'_>, at: usize| {
+        let rows: Vec<&JudgedRow> = verdict.rows.iter().filter(|row| row.never_ran[at].count > 0).collect();
+        // The first of those with the most.
+        let worst =
+            rows.iter().copied().reduce(|a, b| if b.never_ran[at].count > a.never_ran[at].count { b } else { a })?;
+        let NeverRan { count: starved, of, names } = &worst.never_ran[at];
+        let more = if (names.len() as u64) < *starved { ", ..." } else { "" };
+        let name = match (at, verdicts.len()) {
+            (0, _) => side(&verdict.base, "the base side").to_owned(),
+            (_, 1) => side(&verdict.with, "the other side").to_owned(),
+            _ => verdict.with.clone(),
+        };
+        let others =
+            if rows.len() > 1 { format!(", and some in {} more", self::rows(rows.len() - 1)) } else { String::new() };
+        Some(format!(
+            "starved: {name}: {starved} of {} ({}{more}) never ran in the measured time at {}{others}",
+            count(*of, "task"),
+            names.join(", "),
+            place(verdict, worst),
+        ))
+    };
+    // All variants have one base.
+    let base = verdicts.first().and_then(|verdict| of_side(verdict, 0));
+    base.into_iter().chain(verdicts.iter().filter_map(|verdict| of_side(verdict, 1))).collect()
 }
 
 /// The settings that decided nothing, and why, each with its rows: a line each.

@@ -116,6 +116,7 @@ pub fn judge(diff: &Diff) -> Verdict<'static> {
             better: row.better.unwrap_or(Better::Higher),
             decided_nothing: Vec::new(),
             compares_nothing: false,
+            never_ran: Default::default(),
         }
     });
     let n = |row: &DiffRow| [row.values_a.len(), row.values_b.len()];
