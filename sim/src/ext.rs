@@ -107,7 +107,7 @@ impl ExtState {
     pub fn new(setup: &Setup<'_>, model: &Model<'_>) -> Result<Option<Box<Self>>, SimError> {
         let Some(scheduler) = setup.scheduler else { return Ok(None) };
         if let Some(what) = not_modelled(model) {
-            return Err(SimError::Workload(format!("{what} under a scheduler of sched_ext is not modelled")));
+            return Err(refused(what));
         }
         let topology = &setup.machine.topology;
         let (rules, declared, ops) = load(setup.machine, setup.kernel, scheduler, setup.seed)?;
@@ -215,8 +215,13 @@ pub fn scx_task_group(group: &Group) -> TaskGroup {
     }
 }
 
+/// That a workload does what is not modelled under a scheduler.
+pub fn refused(what: &str) -> SimError {
+    SimError::Workload(format!("{what} under a scheduler of sched_ext is not modelled"))
+}
+
 /// What of a run is not modelled beside a scheduler of sched_ext.
-fn not_modelled(model: &Model<'_>) -> Option<&'static str> {
+pub fn not_modelled(model: &Model<'_>) -> Option<&'static str> {
     let workload = model.workload;
     let sets = |op: &Op| matches!(op, Op::Call(Call::Realtime(_)));
     let realtime = |&task: &u32| {

@@ -27,6 +27,7 @@ pub mod compare;
 pub mod conform;
 pub mod decider;
 pub mod diff;
+pub mod estimate;
 pub mod experiment;
 pub mod explain;
 pub mod fail_if;

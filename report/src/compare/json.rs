@@ -104,6 +104,8 @@ fn row((row, judged): (&CompareRow, &JudgedRow)) -> Value {
         "p_holm": judged.p_holm,
         "noise_pct": judged.noise_pct,
         "verdict": judged.verdict,
+        "decided_nothing": row.decided_nothing,
+        "never_ran": {"base": judged.never_ran[0], "with": judged.never_ran[1]},
         "power": PowerDifference::of(row),
         "published": {"result": row.published, "search": row.published_search},
     })

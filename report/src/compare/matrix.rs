@@ -253,7 +253,7 @@ fn places(found: &MatrixComparison) -> Vec<Place> {
 fn cells(row: &CompareRow, judged: &JudgedRow) -> [String; 2] {
     let mark = match judged.verdict {
         RowVerdict::Identical => return [judged.verdict.name().to_owned(), String::new()],
-        RowVerdict::Worse | RowVerdict::Better => format!("{} ", judged.verdict.name()),
+        RowVerdict::Worse | RowVerdict::Better | RowVerdict::Undecided => format!("{} ", judged.verdict.name()),
         RowVerdict::Same | RowVerdict::Untested => String::new(),
     };
     [format!("{mark}{}", signed(row.compare_pct, 2)), interval(row.ci95)]
@@ -267,7 +267,7 @@ fn mean_cells(mean: Option<GeometricMean>) -> [String; 2] {
 fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
     let places = places(found);
     let columns: Vec<&str> = places.iter().map(|(name, _)| *name).chain(["load", "base ± std%"]).collect();
-    let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "95% interval"]);
+    let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "to base %", "95% interval"]);
     let columns: Vec<&str> = columns.into_iter().chain(of_variants).chain(["n"]).collect();
     let mut table = new_table(&columns, places.len() + 1);
     let mut before: Vec<String> = vec![String::new(); places.len()];
@@ -281,9 +281,14 @@ fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
         });
         let mut cells_of_line: Vec<String> = shown.collect();
         cells_of_line.extend([row.load.clone(), spread(row.base.mean, row.base.std_pct, row.base.n)]);
-        let failed = || [FAILED.to_owned(), String::new()];
-        cells_of_line
-            .extend(line.rows.iter().flat_map(|of| of.map_or_else(failed, |(row, judged)| cells(row, judged))));
+        for of in &line.rows {
+            let Some((row, judged)) = of else {
+                cells_of_line.extend([FAILED.to_owned(), String::new(), String::new()]);
+                continue;
+            };
+            cells_of_line.push(spread(row.with.mean, row.with.std_pct, row.with.n));
+            cells_of_line.extend(cells(row, judged));
+        }
         cells_of_line.push(row.base.n.to_string());
         table.add_row(cells_of_line);
         before = names;
@@ -291,7 +296,10 @@ fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
     let mut mean = vec!["geometric mean".to_owned()];
     mean.resize(places.len() + 2, String::new());
     let of_group = |variant| found.mean(variant, |_, row| key(row) == group.key);
-    mean.extend((0..found.variants.len()).flat_map(|variant| mean_cells(of_group(variant))));
+    for variant in 0..found.variants.len() {
+        mean.push(String::new());
+        mean.extend(mean_cells(of_group(variant)));
+    }
     mean.push(String::new());
     table.add_row(mean);
     let first = group.lines[0].first();
@@ -300,7 +308,7 @@ fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
         Better::Lower => "lower is better",
     };
     let [benchmark, case, metric] = &group.key;
-    let title = format!("{benchmark} {case} {metric}, {}, {good}; %, positive is better", first.unit);
+    let title = format!("{benchmark} {case} {metric}, {}, {good}; ± std%; to base: positive is better", first.unit);
     let mut text = format!("\n{title}\n\n{}", table_text(&table));
     let all = || group.lines.iter().flat_map(|line| line.there().map(|(row, _)| row));
     if let Some(test) = all().find_map(|row| row.test) {
@@ -477,7 +485,8 @@ pub(crate) fn model(verdicts: &[Verdict<'_>]) -> Vec<String> {
         ));
     }
     lines.extend(super::verdict::wide(verdicts));
-    lines
-        .extend(verdicts.first().into_iter().flat_map(|verdict| &verdict.known).map(|known| format!("model: {known}")));
+    lines.extend(super::verdict::starved(verdicts));
+    lines.extend(super::verdict::decided_nothing(verdicts));
+    lines.extend(super::verdict::model(verdicts));
     lines
 }

@@ -131,7 +131,7 @@ fn case(group: &MatrixGroup<'_>) -> String {
 fn largest(groups: &[MatrixGroup<'_>]) -> Place {
     let change = |group: &MatrixGroup<'_>| {
         let rows = group.lines.iter().flat_map(MatrixLine::there);
-        rows.map(|(row, _)| row.compare_pct.abs()).fold(0.0, f64::max)
+        rows.map(|(_, judged)| judged.size()).fold(0.0, f64::max)
     };
     let most = groups.iter().max_by(|a, b| change(a).total_cmp(&change(b)));
     Place { case: most.map(case).unwrap_or_default(), load: String::new() }

@@ -3,8 +3,8 @@
 use super::jobs::{self, FinishedJobs};
 use super::{Comparison, Experiment, RunFailed, RunProgress, Runner, Until, comparison_of, result, run};
 use crate::cache::{Key, Program};
+use crate::estimate::Estimator;
 use crate::geometric_mean::{GeometricMean, geometric_mean};
-use crate::reproduce::cpu_s;
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::RunStats;
@@ -63,9 +63,10 @@ impl Matrix {
 
     /// About how much CPU time a second of simulated time takes in all runs together, s.
     pub fn cpu_s_per_simulated_s(&self) -> f64 {
+        let estimator = Estimator::default();
         let of_line = |block: &[Experiment], line: usize| {
             let (setup, _) = run::setup_of(&block[0], &block[0].cases[line], false, 0);
-            cpu_s(&setup, 1_000_000_000) * 1e9 / setup.until.min(1_000_000_000) as f64
+            estimator.cpu_s(&setup, 1_000_000_000) * 1e9 / setup.until.min(1_000_000_000) as f64
         };
         let of_block = |block: &[Experiment]| -> f64 {
             let runs = block[0].repeats as usize * (self.variants.len() + 1);
@@ -77,6 +78,7 @@ impl Matrix {
     /// What all runs take, and how many of them `runner` keeps.
     pub fn plan(&self, runner: &dyn Runner) -> MatrixPlan {
         let program = Program::named("plan");
+        let estimator = Estimator::new(runner.costs());
         let (mut seen, mut plan) = (HashSet::new(), MatrixPlan::default());
         for block in self.blocks() {
             for line in 0..block[0].cases.len() {
@@ -89,7 +91,7 @@ impl Matrix {
                     let kept = runner.keeps(&setup, settle, experiment.regret);
                     plan.runs += 1;
                     plan.kept += usize::from(kept);
-                    plan.cpu_s += if kept { 0.0 } else { cpu_s(&setup, experiment.end_ns()) };
+                    plan.cpu_s += if kept { 0.0 } else { estimator.cpu_s(&setup, experiment.end_ns()) };
                 }
             }
         }

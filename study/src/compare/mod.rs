@@ -6,6 +6,7 @@
 
 pub(crate) mod assumed;
 mod control;
+mod decided_nothing;
 mod experiment;
 pub(crate) mod jobs;
 mod matrix;
@@ -19,6 +20,7 @@ mod until;
 
 pub use crate::published::{Published, PublishedError};
 pub use control::{Control, ControlRow, control};
+pub use decided_nothing::DecidedNothing;
 pub use experiment::{Case, Experiment};
 pub use matrix::{FailedRow, Matrix, MatrixComparison, MatrixPlan, compare_matrix};
 pub use power::{KindSummary, PowerDifference, PowerSummary};
@@ -173,9 +175,19 @@ fn comparison_of(experiment: &Experiment, rows: Vec<CompareRow>) -> Comparison {
         kind: Kind::Simulated,
         experiment: experiment.info(),
         machine: experiment.machine.clone(),
+        schedulers: schedulers(experiment),
         complete: rows.len() == experiment.cases.len(),
         rows,
         assumed: assumed::assumed(experiment),
         published: experiment.published.files().to_vec(),
     }
+}
+
+/// The schedulers of sched_ext on the sides, each once.
+fn schedulers(experiment: &Experiment) -> Vec<String> {
+    let sides = [&experiment.base, &experiment.with].into_iter().take(experiment.sides());
+    let mut names: Vec<String> =
+        sides.filter_map(|side| side.scheduler.as_ref()).map(|scheduler| scheduler.name().to_owned()).collect();
+    names.dedup();
+    names
 }

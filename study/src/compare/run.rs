@@ -2,6 +2,7 @@
 
 use super::{Case, Experiment, Variant, run_seed};
 use crate::fence::{Question, caught};
+use crate::estimate::RunCost;
 use crate::picture::RunListener;
 use crate::trace::Tracer;
 use std::fmt;
@@ -11,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::WriteError;
 use wakelab_events::simulated::Recorder;
 use wakelab_input::{DURATION_MAX_NS, duration_text};
-use wakelab_measure::{Measure, OpTime, RunStats};
+use wakelab_measure::{Measure, NeverRan, OpTime, RunStats};
 use wakelab_sim::{Outcome, PmSide, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
 
@@ -30,6 +31,11 @@ pub trait Runner: Sync {
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
         let done = measured(id, setup, settle_ns, |measure| self.run(id, setup, measure, stop))?;
         Ok(done.map(|(stats, _)| stats))
+    }
+
+    /// What runs took that were made before, as far as that was noted.
+    fn costs(&self) -> Vec<RunCost> {
+        Vec::new()
     }
 
     /// Whether the numbers of this run are kept, so that it would not be made again.
@@ -56,7 +62,8 @@ pub(crate) fn measured(
     if setup.workload.metric == TIME && !outcome.exited {
         return Err(Why::Unfinished(outcome.ended));
     }
-    let mut stats = measure.finish(outcome.ended);
+    let never_ran = never_ran(&measure, &outcome);
+    let mut stats = RunStats { never_ran, ..measure.finish(outcome.ended) };
     (stats.power, stats.scheduler) = (outcome.power, outcome.scheduler);
     let ops = outcome.scheduler_ops.into_iter();
     stats.scheduler_ops = ops.map(|(op, time)| OpTime { op: op.to_owned(), calls: time.calls, ns: time.ns }).collect();
@@ -67,6 +74,12 @@ pub(crate) fn measured(
         return Err(Why::Nothing(stats.measured_ns));
     }
     Ok(Some((stats, outcome.ended)))
+}
+
+/// Who never ran in the measured time.
+fn never_ran(measure: &Measure, outcome: &Outcome) -> NeverRan {
+    let waiting = outcome.waiting.iter().map(|(task, name)| (*task, name.as_str()));
+    measure.never_ran(outcome.ended, outcome.nr_tasks, waiting)
 }
 
 /// The simulator.
