@@ -189,9 +189,6 @@ pub fn written_by_all(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|data| data.permissions().mode() & 0o002 != 0)
 }
 
-/// The largest file that is read, bytes: the types of a kernel have some MiB.
-const FILE_MAX: u64 = 256 << 20;
-
 /// A text that says what could not be done with a path.
 pub fn failed(path: &Path, error: impl std::fmt::Display) -> String {
     format!("{}: {error}", path.display())

@@ -2,8 +2,8 @@
 
 mod cgroups;
 mod fuzz_corpus;
-mod hostile;
 mod hangs;
+mod hostile;
 mod hotplug;
 mod misbehaves;
 mod qmap;

@@ -1,8 +1,8 @@
 //! One run of a case.
 
 use super::{Case, Experiment, Variant, run_seed};
-use crate::fence::{Question, caught};
 use crate::estimate::RunCost;
+use crate::fence::{Question, caught};
 use crate::picture::RunListener;
 use crate::trace::Tracer;
 use std::fmt;
