@@ -43,8 +43,8 @@ pub struct CacheFlags {
 }
 
 impl CacheFlags {
-    /// Schedulers that are compiled, and kept beside the runs. If the usual folder cannot be made, nothing is kept. From
-    /// the first that is compiled on, a signal ends that, and then the command.
+    /// Schedulers that are compiled, and kept beside the runs. If the usual folder cannot be made, nothing is kept.
+    /// From the first that is compiled on, a signal ends that, and then the command.
     pub fn schedulers(&self) -> Schedulers {
         let usual = usual_folder().ok().filter(|folder| std::fs::create_dir_all(folder).is_ok());
         let folder = if self.no_cache { None } else { self.cache.clone().or_else(|| usual.clone()) };

@@ -158,8 +158,8 @@ impl BuildScript {
     /// Reads a build script.
     ///
     /// # Errors
-    /// Fails if it compiles no BPF program, if what it compiles cannot be told from its text, or if it would pass a flag
-    /// to clang that does more than compile.
+    /// Fails if it compiles no BPF program, if what it compiles cannot be told from its text, or if it would pass a
+    /// flag to clang that does more than compile.
     pub fn parse(text: &str) -> Result<Self, Wrong> {
         // A parser of Rust calls itself for what is nested.
         std::thread::scope(|scope| {
@@ -303,7 +303,10 @@ mod tests {
         let with = |call: &str| format!("fn main() {{\n    scx_cargo::BpfBuilder::new().unwrap()\n        {call};\n}}");
         let skel = ".enable_skel(\"a.bpf.c\", \"bpf\")";
         for (call, what) in [
-            (format!("{skel}.add_cflag(\"-fplugin=./evil.so\")"), "add_cflag(\"-fplugin=./evil.so\") is not passed"),
+            (
+                format!("{skel}.add_cflag(\"-fplugin=./evil.so\")"),
+                "add_cflag(\"-fplugin=./evil.so\"), which is not passed",
+            ),
             (".enable_skel(\"@flags\", \"bpf\")".to_owned(), "calls enable_skel(\"@flags\"); expected a path"),
             (format!("{skel}.add_source(\"-fplugin=./evil.so\")"), "calls add_source(\"-fplugin=./evil.so\")"),
             (format!("{skel}.add_source(\"/etc/passwd\")"), "calls add_source(\"/etc/passwd\")"),

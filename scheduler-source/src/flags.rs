@@ -55,7 +55,10 @@ pub fn allowed(flags: &[(usize, String)]) -> Result<(), (usize, String)> {
             let flag = printable(flag).into_owned();
             let expected =
                 "expected one that only compiles: -D, -U, -W, -O, -g, -std=, -mcpu= or some of -f and -mllvm";
-            return Err((*line, format!("add_cflag({:?}) is not passed to clang; {expected}", shortened(&flag))));
+            return Err((
+                *line,
+                format!("add_cflag({:?}), which is not passed to clang; {expected}", shortened(&flag)),
+            ));
         }
     }
     Ok(())
@@ -182,7 +185,7 @@ mod tests {
         ] {
             let (line, error) = flags(&["-DX", flag]).unwrap_err();
             assert!(
-                line == 2 && error.contains(&format!("add_cflag({flag:?}) is not passed to clang")),
+                line == 2 && error.contains(&format!("add_cflag({flag:?}), which is not passed to clang")),
                 "{flag}: {error}"
             );
         }

@@ -405,8 +405,8 @@ mod tests {
         let (all, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let root = all.path().canonicalize().unwrap();
         let libbpf = "[package]\nname = \"libbpf-sys\"\nversion = \"1.7.0\"\nlinks = \"bpf\"\nbuild = \"build.rs\"\n";
-        let workspace = "[workspace]\nmembers = [\"rust/*\", \"scheds/scx_*\"]\nexclude = [\"rust/out\"]\nresolver = \"2\"\n\
-                         [workspace.package]\nversion = \"1.1.4\"\n[workspace.dependencies]\n\
+        let workspace = "[workspace]\nmembers = [\"rust/*\", \"scheds/scx_*\"]\n\
+                         exclude = [\"rust/out\"]\n[workspace.package]\nversion = \"1.1.4\"\n[workspace.dependencies]\n\
                          scx_cargo = { path = \"rust/scx_cargo\", version = \"1\", default-features = false }\n\
                          libbpf-sys = \"1\"\n[patch.crates-io]\nlibbpf-sys = { path = \"vendor/libbpf\" }\n\
                          [profile.release]\nlto = true\n";

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use wakelab_input::{read_file, read_text_file};
 
-/// The largest object that is read, bytes. Those of public schedulers have up to 4 MB.
+/// The largest object that is read, bytes. Those of public schedulers have up to 13 MB.
 const OBJECT_MAX: u64 = 64 << 20;
 
 /// The object of a scheduler.
@@ -85,8 +85,8 @@ impl PartialEq for Schedulers {
 
 impl Schedulers {
     /// Schedulers that are fetched and compiled, and kept in a folder; without one, what is made lies in a folder of
-    /// `scratch`, and goes with this. Nobody else may write there. With `fresh`, objects are made again. What is done is
-    /// said to `say`, a line for each crate and object. It ends early with an error when the flag of `stop` is set.
+    /// `scratch`, and goes with this. Nobody else may write there. With `fresh`, objects are made again. What is done
+    /// is said to `say`, a line for each crate and object. It ends early with an error when the flag of `stop` is set.
     pub fn new(folder: Option<PathBuf>, scratch: PathBuf, fresh: bool, say: fn(&str), stop: Stop) -> Self {
         // Clang and cargo run elsewhere.
         let absolute = |folder: PathBuf| std::path::absolute(&folder).unwrap_or(folder);
@@ -389,8 +389,8 @@ fn hints(failure: &Failure, headers: &Headers, compilation: &Compilation, script
         } else if let Some(folder) = script {
             let folder = folder.display();
             hints.push(format!(
-                "{folder}/build.rs is not run, and may be what writes {missing}: run `cargo build` there once, or write \
-                 the file"
+                "{folder}/build.rs is not run, and may be what writes {missing}: run `cargo build` there once, or \
+                 write the file"
             ));
         }
     }
@@ -398,8 +398,8 @@ fn hints(failure: &Failure, headers: &Headers, compilation: &Compilation, script
     let origin = &headers.origin;
     hints.push(match script {
         Some(folder) => format!(
-            "it was compiled with the headers of {origin}, as {}/Cargo.toml or its Cargo.lock has it; {} = \"=VERSION\" \
-             there takes others",
+            "it was compiled with the headers of {origin}, as {}/Cargo.toml or its Cargo.lock has it; \
+             {} = \"=VERSION\" there takes others",
             folder.display(),
             builder.name
         ),

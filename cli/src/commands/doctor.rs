@@ -71,7 +71,7 @@ impl Finding {
     }
 }
 
-/// What is looked at. Nothing is loaded or attached, and nothing started but clang and bwrap, to ask for their versions.
+/// What is looked at. Nothing is loaded or attached, and nothing started but clang, for its version, and bwrap.
 struct Host {
     /// `/`, or a saved tree of it.
     root: PathBuf,

@@ -237,8 +237,8 @@ fn on_ray(args: &Args, out: &Path, engine: &str) -> anyhow::Result<Exit> {
     Ok(Exit::RunFailed)
 }
 
-/// Python as it takes modules from where they are installed, and not from the folder that it runs in: files there may be
-/// anybody's. `-P` is of 3.11, as is the package; an empty folder in `PYTHONPATH` would be the current one.
+/// Python as it takes modules from where they are installed, and not from the folder that it runs in: files there may
+/// be anybody's. `-P` is of 3.11, as is the package; an empty folder in `PYTHONPATH` would be the current one.
 fn python() -> process::Command {
     let mut python = process::Command::new("python3");
     python.arg("-P");
