@@ -273,8 +273,8 @@ const LARGE_BYTES: u64 = 64 << 20;
 fn say_if_large(flag: &str, bytes: u64) {
     if bytes >= LARGE_BYTES {
         say!(
-            "note: {flag}: events of the whole run are written, of its settling, too; shorter --settle and --time (settle \
-             and time in a file), or one --workload at one --load write less"
+            "note: {flag}: events of the whole run are written, of its settling, too; shorter --settle and --time \
+             (settle and time in a file), or one --workload at one --load write less"
         );
     }
 }

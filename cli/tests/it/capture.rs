@@ -48,6 +48,12 @@ fn a_captured_run_is_compared_under_its_verdict() {
         ["--with", "NO_SIS_UTIL", "--time", "30ms", "--settle", "70ms", "--came-out", with.to_str().expect("UTF-8")];
     let output = whatif(folder.path(), &recording, &more);
     assert!(output.status.success(), "{}", text(&output.stderr));
+    // The answer first, on one screen.
+    let short = text(&output.stdout);
+    assert!(short.starts_with("verdict: ") && short.lines().count() <= 40, "{short}");
+    assert!(short.contains("how like the recording it is: faithful") && short.contains("came out"), "{short}");
+    let output = whatif(folder.path(), &recording, &[&more[..], &["--details"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
     let page = folder.path().join("page.html");
     let html = whatif(folder.path(), &recording, &[&more[..], &["--html", "page.html"]].concat());
     assert!(html.status.success(), "{}", text(&html.stderr));
