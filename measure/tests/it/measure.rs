@@ -276,3 +276,23 @@ fn a_switch_from_a_task_that_can_still_run_is_involuntary() {
     let stats = measured(&events);
     assert_eq!((stats.switches_voluntary, stats.switches_involuntary), (2, 1));
 }
+
+/// What ran in the measured time, from 100 to 200 ns, and whether `nr_idle_scan` was below the CPUs of its LLC then.
+#[test]
+fn activity_is_that_of_the_measured_time() {
+    let scan = |nr| Event::IdleScan { llc: 0, sum_util: 0, weight: 8, nr_idle_scan: Some(nr) };
+    let queued = |task| Event::Enqueue { cpu: 0, task };
+    let switch = |prev, next| Event::Switch { cpu: 0, prev, prev_sleeps: true, next };
+    let fork = Event::Fork { task: 9, workload: true };
+    // A task joins a CPU that runs one; the next finds it idle.
+    let queues = [(110, queued(1)), (120, switch(None, Some(1))), (130, queued(2)), (140, switch(Some(1), None))];
+    let all = [(20, queued(7)), (30, switch(None, None)), (50, scan(3)), (90, fork), (95, wakeup(End::Failed))];
+    let all: Vec<(u64, Event)> = all.into_iter().chain(queues).chain([(150, queued(3)), (160, fork)]).collect();
+    let activity = measured(&all).activity;
+    assert_eq!((activity.decisions, activity.forks, activity.queued_behind), (0, 1, 1));
+    assert_eq!((activity.idle_scans, activity.idle_scans_before, activity.idle_scans_below), (0, 1, 1));
+    let full = measured(&[(50, scan(3)), (60, scan(8)), (150, scan(8))]).activity;
+    assert_eq!((full.idle_scans, full.idle_scans_before, full.idle_scans_below), (1, 2, 0));
+    let woken = measured(&[(150, wakeup(End::Failed)), (160, wakeup(End::Fast)), (250, wakeup(End::Fast))]).activity;
+    assert_eq!((woken.decisions, woken.reasons.iter().sum::<u64>()), (2, 2));
+}

@@ -114,7 +114,7 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
             )
         }
     };
-    if !undecided.is_empty() && !(better.is_empty() && worse.is_empty()) {
+    if !undecided.is_empty() && better.len() + worse.len() > 0 {
         text += &format!(", undecided in {}{}", undecided.len(), named(verdict, &undecided));
     }
     if identical > 0 {
