@@ -142,6 +142,14 @@ impl DispatchQ {
         self.next_after(None).map(|(_, task)| task)
     }
 
+    /// The `dsq_vtime` by which a task joined, of its place; `None` in a queue in the order of insertion.
+    pub fn vtime_of(&self, key: Key) -> Option<u64> {
+        match self.order {
+            Order::Fifo => None,
+            Order::Priq { base } => Some(base.wrapping_add(key.0)),
+        }
+    }
+
     /// The first task after a place, or of all; with its place.
     pub fn next_after(&self, key: Option<Key>) -> Option<(Key, TaskId)> {
         let at = key.map_or(0, |key| self.tasks.partition_point(|&(other, _)| other <= key));

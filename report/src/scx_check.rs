@@ -86,7 +86,7 @@ pub fn text(about: &About<'_>, checked: &Checked, again: &[Again]) -> String {
 }
 
 fn found(smallest: &Smallest, again: &Again, workloads: u32) -> String {
-    let Smallest { finding, numbers, machine, tasks, tried, toml } = smallest;
+    let Smallest { finding, numbers, machine, tasks, tried, toml: _ } = smallest;
     let mut listed: Vec<String> = numbers.iter().take(8).map(u32::to_string).collect();
     if numbers.len() > listed.len() {
         listed.push("...".to_owned());
@@ -102,10 +102,10 @@ fn found(smallest: &Smallest, again: &Again, workloads: u32) -> String {
         writeln!(text, "  the smallest of {tried} that were tried: {} on {machine}", count((*tasks).into(), "task"));
     text += &indented(&finding.what, "    ");
     match &again.file {
-        Some(file) => _ = writeln!(text, "  its workload: {file}"),
-        None => text += &indented(toml, "    "),
+        Some(file) => _ = writeln!(text, "  its workload: {file}\n  again: {}", again.command),
+        // A here-document begins and ends at the beginning of a line.
+        None => _ = writeln!(text, "  again, with its workload:\n{}", again.command),
     }
-    let _ = writeln!(text, "  again: {}", again.command);
     text
 }
 

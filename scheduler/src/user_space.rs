@@ -302,3 +302,112 @@ pub fn context_size(btf: &Btf, program: &str) -> Option<u64> {
     let Kind::Ptr(to) = *btf.kind(params.first()?.1) else { return None };
     matches!(btf.kind(to), Kind::Struct(_) | Kind::Union(_)).then(|| btf.size(to)).flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn insn(code: u8, dst: u8, src: u8, imm: i32) -> Insn {
+        Insn { code, dst, src, off: 0, imm }
+    }
+
+    fn load(dst: u8, kind: u8, map: i32, offset: i32) -> [Insn; 2] {
+        [insn(LOAD_64, dst, kind, map), insn(0, 0, 0, offset)]
+    }
+
+    fn map(name: &str, kind: MapKind, variables: Vec<Variable>, data: Vec<u8>) -> Map {
+        let read_only = name == ".rodata";
+        Map {
+            name: name.to_owned(),
+            kind,
+            key_size: 4,
+            value_size: 4,
+            max_entries: 1,
+            flags: 0,
+            data,
+            variables,
+            inner: None,
+            slots: Vec::new(),
+            read_only,
+        }
+    }
+
+    fn variable(name: &str, offset: u32, size: u32) -> Variable {
+        Variable { name: name.to_owned(), offset, size, members: Vec::new(), element: size, signed: true }
+    }
+
+    /// An object that reads `nr_cpus` of two variables, and does `insns` with the map `chosen`.
+    fn image(kind: MapKind, insns: &[Insn]) -> Image {
+        let variables = vec![variable("nr_cpus", 0, 4), variable("unread", 4, 4), variable("__SCX_X", 8, 8)];
+        let mut data = (-1i32).to_le_bytes().to_vec();
+        data.resize(16, 0);
+        let maps = vec![map(".rodata", MapKind::Array, variables, data), map("chosen", kind, Vec::new(), Vec::new())];
+        let insns = [&load(1, PSEUDO_MAP_VALUE, 0, 0)[..], &load(1, PSEUDO_MAP_VALUE, 0, 8), insns].concat();
+        let len = insns.len() as u32;
+        let of = |name: &str, section: &str, start, len| Function {
+            name: name.to_owned(),
+            section: section.to_owned(),
+            start,
+            len,
+            args: 0,
+        };
+        let functions = vec![of("enqueue", "struct_ops/enqueue", 0, len), of("setup", "syscall", len, 0)];
+        Image { insns, functions, maps, ..Image::default() }
+    }
+
+    const LOOKUP: i32 = 1;
+    const UPDATE: i32 = 2;
+
+    #[test]
+    fn what_a_loader_that_is_not_known_would_do_is_said() {
+        let lookup = [&load(1, PSEUDO_MAP_FD, 1, 0)[..], &[insn(CALL, 0, 0, LOOKUP)]].concat();
+        let image = image(MapKind::Hash, &lookup);
+        let warnings = of_unknown_loader(&image, "mine", &[]);
+        assert_eq!(
+            warnings,
+            [
+                "no loader of mine is known here: nr_cpus = -1 is the object's own value, which a loader may set; set \
+                 others as scx.nr_cpus=VALUE",
+                "no loader of mine is known here that would fill the map chosen, which is read and no program writes: \
+                 nobody fills it here",
+                "no loader of mine is known here that would call the program setup() of SEC(\"syscall\"): nobody calls it \
+                 here",
+            ]
+        );
+        let set = [("nr_cpus".to_owned(), 2), ("unread[1]".to_owned(), 3)];
+        assert_eq!(of_unknown_loader(&image, "mine", &set).len(), 2, "it was set");
+        let [warning] = &set_but_unread(&image, &set)[..] else { panic!("one of them is read") };
+        assert!(
+            warning.starts_with("unread[1] = 3 changes nothing: no program of the object reads unread"),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn a_map_that_programs_write_needs_nobody() {
+        let lookup = [&load(1, PSEUDO_MAP_FD, 1, 0)[..], &[insn(CALL, 0, 0, LOOKUP)]].concat();
+        let update = [&load(1, PSEUDO_MAP_FD, 1, 0)[..], &[insn(CALL, 0, 0, UPDATE)]].concat();
+        // r6 = r0; *(u32 *)(r6 + 0) = r2
+        let writes = [insn(0xbf, 6, 0, 0), insn(0x63, 6, 2, 0)];
+        // r1 = r0; call of a function of the object
+        let hands_over = [insn(0xbf, 1, 0, 0), insn(CALL, 0, 1, 3)];
+        let fills = |kind, insns: &[&[Insn]]| {
+            of_unknown_loader(&image(kind, &insns.concat()), "", &[]).iter().any(|warning| warning.contains("chosen"))
+        };
+        for kind in [MapKind::Hash, MapKind::Array] {
+            assert!(fills(kind, &[&lookup]));
+            assert!(!fills(kind, &[&lookup, &update]));
+            assert!(!fills(kind, &[&lookup, &writes]));
+            assert!(!fills(kind, &[&lookup, &hands_over]));
+            assert!(!fills(kind, &[]), "nobody reads it");
+        }
+        assert!(!fills(MapKind::TaskStorage, &[&lookup]), "programs make what is in it");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let names: Vec<String> = (0..20).map(|n| format!("v{n}")).collect();
+        assert!(listed(&names).ends_with("v10 and 9 more"), "{}", listed(&names));
+        assert_eq!(listed(&names[..2]), "v0 and v1");
+    }
+}

@@ -7,7 +7,8 @@
 //!                    └── simpler ones ◀─────────┘ order: operations in order
 //! ```
 //!
-//! A workload is drawn from the seed and its number, and what is simulated is what was read from its text. So it does
+//! The first workloads are always the same: a hog that is alone, one that is bound to a CPU, a CPU that stays idle. All
+//! others are drawn. A workload is drawn from the seed and its number, and what is simulated is what was read from its text. So it does
 //! not depend on how many run at a time, and the file that is written is the run that failed.
 //!
 //! The watchdog's timeout is far shorter than the 30 s of a kernel, or than what the scheduler asks for. A wait that is
@@ -24,7 +25,7 @@ mod watch;
 use crate::compare::jobs::run_all;
 use crate::fence::worker::serve;
 use crate::fence::{Asked, Fence, caught};
-use load::Load;
+use load::{FIXED, Load};
 use order::Watched;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -323,7 +324,14 @@ impl Check<'_> {
         let machine = self.machines[load.machine].name.clone();
         let about = [
             format!("The smallest workload that was found: {} under {}", finding.kind.name(), self.scheduler.name()),
-            format!("on {machine}, {}. Drawn with seed {}, as number {}.", self.kernel.name, self.seed, numbers[0]),
+            match numbers[0] {
+                fixed @ 0..FIXED => {
+                    format!("on {machine}, {}. Made from number {fixed}, which is always the same.", self.kernel.name)
+                }
+                number => {
+                    format!("on {machine}, {}. Drawn with seed {}, as number {number}.", self.kernel.name, self.seed)
+                }
+            },
         ];
         let toml = load.to_toml(&about);
         let tasks = load.tasks();
