@@ -10,6 +10,7 @@
 //! | `search_stats` | [`SearchStats`]: the counters of `select_idle_sibling()`, and their rates |
 //! | `latency` | [`Latency`] and [`Waits`]: percentiles of times |
 //! | `periods` | [`ThreadPeriods`]: slack and missed periods of threads with a timer |
+//! | `starved` | [`NeverRan`]: tasks that could run and got no CPU |
 //! | `rates` | [`Rates`]: how many transactions each second had |
 //! | `log2_histogram` | [`Bucket`]: durations by powers of two |
 //! | `machine_state` | [`State`]: migrating or stacked, and when that changed |
@@ -24,6 +25,7 @@ mod rates;
 pub mod regret;
 mod run_stats;
 mod search_stats;
+mod starved;
 
 pub use latency::{Latency, Waits};
 pub use log2_histogram::Bucket;
@@ -33,3 +35,4 @@ pub use periods::ThreadPeriods;
 pub use rates::Rates;
 pub use run_stats::{OpTime, RunStats};
 pub use search_stats::SearchStats;
+pub use starved::NeverRan;

@@ -25,7 +25,7 @@ use crate::event_queue::{NEVER, TimedEvent, TimedEvents, Timeline};
 use crate::ext::KickWait;
 use crate::search::Search;
 use crate::system::System;
-use crate::task::State;
+use crate::task::{State, Task};
 use crate::{CpuTime, Outcome, SimError, Waiting};
 use oorandom::Rand64;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,12 +137,21 @@ impl<S: Sink> Sim<'_, '_, S> {
             ended: self.sys.now,
             stopped,
             exited: self.nr_unexited == 0,
+            nr_tasks: self.sys.tasks.iter().filter(|task| task.workload() && task.lives()).count() as u64,
+            waiting: self.waiting_for_a_cpu(),
             cpus: self.sys.cpus.iter().map(|c| c.time).collect::<Vec<CpuTime>>(),
             wakeups: self.wakeups,
             events: self.events,
             scheduler: self.ext_counters(),
             scheduler_ops: self.ext_op_times(),
         }
+    }
+
+    /// The tasks of the workload that can run and have no CPU, with their names.
+    fn waiting_for_a_cpu(&self) -> Vec<(u32, String)> {
+        let waits = |(_, task): &(u32, &Task)| task.workload() && task.state == State::Runnable && !task.on_cpu;
+        let waiting = (0..).zip(&self.sys.tasks).filter(waits);
+        waiting.map(|(id, _)| (id, self.sys.task_name(TaskId(id)))).collect()
     }
 
     /// Who waits for what, for the report of a deadlock.

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::WriteError;
 use wakelab_events::simulated::Recorder;
 use wakelab_input::{DURATION_MAX_NS, duration_text};
-use wakelab_measure::{Measure, OpTime, RunStats};
+use wakelab_measure::{Measure, NeverRan, OpTime, RunStats};
 use wakelab_sim::{Outcome, PmSide, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
 
@@ -55,7 +55,8 @@ pub(crate) fn measured(
     if setup.workload.metric == TIME && !outcome.exited {
         return Err(Why::Unfinished(outcome.ended));
     }
-    let mut stats = measure.finish(outcome.ended);
+    let never_ran = never_ran(&measure, &outcome);
+    let mut stats = RunStats { never_ran, ..measure.finish(outcome.ended) };
     (stats.power, stats.scheduler) = (outcome.power, outcome.scheduler);
     let ops = outcome.scheduler_ops.into_iter();
     stats.scheduler_ops = ops.map(|(op, time)| OpTime { op: op.to_owned(), calls: time.calls, ns: time.ns }).collect();
@@ -66,6 +67,12 @@ pub(crate) fn measured(
         return Err(Why::Nothing(stats.measured_ns));
     }
     Ok(Some((stats, outcome.ended)))
+}
+
+/// Who never ran in the measured time.
+fn never_ran(measure: &Measure, outcome: &Outcome) -> NeverRan {
+    let waiting = outcome.waiting.iter().map(|(task, name)| (*task, name.as_str()));
+    measure.never_ran(outcome.ended, outcome.nr_tasks, waiting)
 }
 
 /// The simulator.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use wakelab_machine::{Cache, Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
-use wakelab_measure::{Bucket, Latency, Rates, RunStats, SearchStats, State, StateChange};
+use wakelab_measure::{Bucket, Latency, NeverRan, Rates, RunStats, SearchStats, State, StateChange};
 use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_study::compare::{
     Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, SearchSummary, Side,
@@ -169,6 +169,7 @@ fn run() -> RunStats {
         rq_lock_pct: 1.5,
         switches_voluntary: 1_960,
         switches_involuntary: 40,
+        never_ran: NeverRan::default(),
         search: SearchStats {
             sis_search: 5_842_896,
             sis_domain_search: 4_544_492,
