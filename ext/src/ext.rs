@@ -16,6 +16,8 @@ use crate::idle::{Asks, Idle, IdleError, IdleTopology};
 use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, Priorities, pid};
 use crate::stall::{Step, Wait, What};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 use wakelab_kernel::{ExtKickWait, ExtRules, ExtSelectCpuKfunc};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::runqueue::TaskId;
@@ -55,12 +57,34 @@ pub struct Joins {
 pub struct ExtCosts {
     /// The way into a program and back: the trampoline, and `scx_call_op`'s bookkeeping.
     pub op: u64,
-    /// How long the lock of a dispatch queue is held for a task that joins or leaves.
+    /// How long the lock of a dispatch queue is held for a task that joins or leaves, if the CPU had it last.
     pub dsq: u64,
     /// Moving a task between run queues: `deactivate_task()`, the other lock, `activate_task()`.
     pub remote: u64,
     /// Reading 64 words of a mask for an idle CPU.
     pub mask_words: u64,
+}
+
+/// How many cache lines come to a CPU that takes the lock of a queue which another CPU had last: that of the queue, in
+/// which its lock, the ends of its list and its counters are together (`struct scx_dispatch_q`), and that of the task
+/// beside which the other joins, or beside which it leaves (`scx.dsq_list`).
+const DSQ_LINES: u64 = 2;
+
+/// What a cache line costs that one CPU has written and another takes, ns.
+#[derive(Clone)]
+pub struct LineCost(Arc<dyn Fn(Cpu, Cpu) -> u64 + Send + Sync>);
+
+impl LineCost {
+    /// A function of the CPU that wrote the line and the one that takes it.
+    pub fn new(ns: impl Fn(Cpu, Cpu) -> u64 + Send + Sync + 'static) -> Self {
+        LineCost(Arc::new(ns))
+    }
+}
+
+impl fmt::Debug for LineCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineCost").finish_non_exhaustive()
+    }
 }
 
 /// What the caller is to do.
@@ -229,6 +253,8 @@ pub struct Ext {
     pub(crate) rules: ExtRules,
     declared: Declared,
     costs: ExtCosts,
+    /// `None`: lines cost nothing.
+    line_cost: Option<LineCost>,
     masks: Vec<CpuMask>,
     /// The numbers of CPUs by the machine's topology.
     pub cids: Cids,
@@ -351,6 +377,7 @@ impl Ext {
         Ok(Ext {
             rules,
             costs,
+            line_cost: None,
             masks,
             cids,
             online: CpuMask::full(nr_cpus as u32),
@@ -601,16 +628,27 @@ impl Ext {
         }
     }
 
-    /// Takes a queue's lock and holds it for one task. Local queues have that of their run queue, which the caller has.
+    /// The same with cache lines of dispatch queues that cost by where they come from.
+    #[must_use]
+    pub fn with_line_cost(mut self, cost: LineCost) -> Self {
+        self.line_cost = Some(cost);
+        self
+    }
+
+    /// Takes a queue's lock and holds it for one task. Its lines come from the CPU that had the lock last: whoever waits
+    /// for it waits for that, too, so that a queue of many CPUs is as slow as its lines are. Local queues have the lock
+    /// of their run queue, which the caller has.
     fn lock_dsq(&mut self, dsq: Dsq) {
         if matches!(dsq, Dsq::Local(_)) {
             return;
         }
-        let (clock, hold) = (self.clock(), self.costs.dsq);
-        let lock = &mut self.dsq_mut(dsq).lock_free;
-        let start = clock.max(*lock);
-        *lock = start + hold;
-        self.spent += start + hold - clock;
+        let (clock, this_cpu, own) = (self.clock(), self.this_cpu, self.costs.dsq);
+        let from = self.dsq_mut(dsq).lines_at.replace(this_cpu).filter(|&from| from != this_cpu);
+        let lines = self.line_cost.as_ref().zip(from).map_or(0, |(cost, from)| DSQ_LINES * cost.0(from, this_cpu));
+        let queue = self.dsq_mut(dsq);
+        let start = clock.max(queue.lock_free);
+        queue.lock_free = start + own + lines;
+        self.spent += queue.lock_free - clock;
     }
 
     /// `ops.init()`, and `ops.cgroup_init()` of the control groups that are there.

@@ -170,6 +170,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         for cpu in 0..self.sys.model.nr_cpus() {
             self.account(cpu);
         }
+        debug_assert_eq!(self.sys.audit(), Ok(()));
         self.emit_power();
         let power = self.sys.power_stats();
         Outcome {
@@ -390,6 +391,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let task = &mut self.sys.tasks[id.0 as usize];
         let at_end = self.timeline.get(cpu) <= self.sys.now;
         let done = if at_end { task.left } else { c.work_in(wall).min(task.left) };
+        debug_assert!(done <= c.work_in(wall), "CPU {cpu} has done {done} ns of work in {wall} ns");
         let overhead = done.min(task.overhead);
         let wall_overhead = (wall * overhead).checked_div(done).unwrap_or(0);
         c.time.overhead += wall_overhead;

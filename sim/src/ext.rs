@@ -21,7 +21,7 @@ use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
 use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
 use wakelab_ext::entity::{Clocks, Curr, Dsq};
-use wakelab_ext::ext::{Declared, Ext, ExtCosts, Joins, OpTime, Request};
+use wakelab_ext::ext::{Declared, Ext, ExtCosts, Joins, LineCost, OpTime, Request};
 use wakelab_ext::flags::{
     DEQUEUE_NOCLOCK, HARDIRQ_OFFSET, SCX_CPU_PREEMPT_DL, SCX_CPU_PREEMPT_RT, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP,
     SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
@@ -116,6 +116,7 @@ impl ExtState {
         let idle = IdleTopology::new(model.domains, distance);
         let ext =
             Ext::new(rules, declared, ext_costs(&setup.machine.scx_costs), idle, model.masks.clone()).map_err(named)?;
+        let ext = ext.with_line_cost(line_cost(setup.machine, model));
         let (leaving, unbound, moved) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Some(Box::new(ExtState { ext, leaving, unbound, ops, forker: None, moved })))
     }
@@ -126,6 +127,13 @@ fn ext_costs(costs: &ScxCosts) -> ExtCosts {
     let [op, dsq, remote, mask_words] =
         [&costs.scx_op, &costs.scx_dsq, &costs.scx_move, &costs.scx_idle_words].map(|cost| cost.value);
     ExtCosts { op, dsq, remote, mask_words }
+}
+
+/// What a cache line of a dispatch queue costs by where it comes from.
+fn line_cost(machine: &Machine, model: &Model<'_>) -> LineCost {
+    let (lines, distances) = (machine.scx_costs.line_by_distance(&machine.costs.cluster_line), model.distances.clone());
+    let lines = if model.mechanisms.distance { lines } else { lines.without_distance() };
+    LineCost::new(move |from, to| lines.at(distances.between(from, to)))
 }
 
 /// What programs take on a machine.

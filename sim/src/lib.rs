@@ -1,6 +1,7 @@
 //! Simulated time: CPUs that run task programs under the scheduler on a machine.
 
 mod asym_capacity;
+mod audit;
 mod boot;
 mod change;
 mod channel;

@@ -88,7 +88,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     let task = &mut self.sys.tasks[id.0 as usize];
                     let queue = &mut self.sys.channels[channel as usize];
                     task.pc += 1;
-                    queue.messages.push_back(cpu);
+                    queue.put(cpu);
                     queue.charge_writer(model, cpu, task);
                     if !queue.readers.is_empty() {
                         let wakee = queue.readers.remove(0);
@@ -100,7 +100,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     let channel = task.channels[channel as usize] as usize;
                     let queue = &mut self.sys.channels[channel];
                     task.in_softirq = false;
-                    let Some(from) = queue.messages.pop_front() else {
+                    let Some(from) = queue.take() else {
                         queue.queue_reader(id, task);
                         return self.block(cpu, id, Wait::Message(channel as u32));
                     };
