@@ -245,7 +245,7 @@ impl Machine {
             },
             171 => match self.timers.get(&a[0]) {
                 Some(&Timer { map, callback: Some(callback) }) if a[2] <= 3 => {
-                    kernel.timer_start(a[0], callback, map, a[1], a[2]);
+                    kernel.timer_start(&self.counts, a[0], (callback, map), a[1], a[2]);
                     Ok(0)
                 }
                 _ => Ok(EINVAL as u64),

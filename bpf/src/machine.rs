@@ -152,8 +152,9 @@ pub trait Kernel {
 
     /// `bpf_timer_start()`: calls [`Machine::call_timer`] for `timer` in `nsecs` or, by `flags`
     /// (`BPF_F_TIMER_ABS` 1, `BPF_F_TIMER_CPU_PIN` 2), at that time or on this CPU. A timer that runs already is
-    /// started anew.
-    fn timer_start(&mut self, timer: u64, callback: u32, map: u32, nsecs: u64, flags: u64);
+    /// started anew. `done` is what was done up to here since the counts were last taken ([`Machine::take_counts`]);
+    /// `function` is the timer's callback and its map.
+    fn timer_start(&mut self, done: &Counts, timer: u64, function: (u32, u32), nsecs: u64, flags: u64);
 
     /// `bpf_timer_cancel()`: whether it ran.
     fn timer_cancel(&mut self, timer: u64) -> bool;

@@ -47,6 +47,11 @@ pub enum Mode {
 /// How many steps a task may take without any time passing before its program counts as endless.
 pub const ZERO_TIME_STEPS: u32 = 100_000;
 
+/// How many events may happen at one moment, and how many more for each task and each CPU, before the run counts as
+/// endless.
+const INSTANT_EVENTS: u64 = 1 << 20;
+const INSTANT_EVENTS_EACH: u64 = 64;
+
 /// A run: the system, what happens next, and the counts that the outcome reports.
 pub struct Sim<'m, 's, S> {
     pub sys: System<'m>,
@@ -64,6 +69,10 @@ pub struct Sim<'m, 's, S> {
     pub wakeups: u64,
     /// Events so far, of CPUs and timed.
     pub events: u64,
+    /// A moment, ns, and how many events there had been when it was first looked at.
+    pub instant: (u64, u64),
+    /// How many picks of the task that runs already are under way, one within the other.
+    pub nested_picks: u32,
     /// Tasks of the workload, and kworkers that they wait for, that do not wait for another task: they run, wait for a
     /// CPU or a timer, are being woken, or are still to be forked. At 0 nothing can happen any more.
     pub nr_unblocked: u64,
@@ -102,6 +111,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             if self.events.is_multiple_of(4096) && (stop.load(Ordering::Relaxed) || self.sink.gave_up()) {
                 return Ok(true);
             }
+            if self.events.is_multiple_of(4096) && self.no_time_passes() {
+                break;
+            }
             let timed = self.timed_events.first();
             let (of_cpu, cpu) = self.timeline.first();
             let time = of_cpu.min(timed);
@@ -124,6 +136,30 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         // Not taken after each event: a value is moved, whether there is an error or not.
         self.failed.take().map_or(Ok(false), Err)
+    }
+
+    /// Whether so many events have happened at this moment that there will be no other. The run has failed then.
+    fn no_time_passes(&mut self) -> bool {
+        let now = self.sys.now;
+        if self.instant.0 != now || self.events == 0 {
+            self.instant = (now, self.events);
+            return false;
+        }
+        let (events, each) = (self.events - self.instant.1, self.sys.tasks.len() as u64 + self.sys.cpus.len() as u64);
+        if events < INSTANT_EVENTS + INSTANT_EVENTS_EACH * each {
+            return false;
+        }
+        if self.sys.scx_enabled() {
+            self.ext_never_ends(self.sys.this_cpu, |ext| {
+                format!("no time passes: {events} events have happened at this moment, the last is {}", ext.last_call())
+            });
+        } else {
+            self.failed = Some(SimError::Workload(format!(
+                "no time passes: {events} events have happened at {now} ns; expected a workload and a machine of which \
+                 some step takes time"
+            )));
+        }
+        true
     }
 
     fn outcome(&mut self, stopped: bool) -> Outcome {
@@ -223,6 +259,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::DlReplenish(task) => self.dl_replenish_timer(task),
             TimedEvent::DlInactive(task) => self.dl_inactive_timer(task),
             TimedEvent::ExtTimer(number, cpu) => self.ext_timer_expires(number, cpu),
+            TimedEvent::ExtTimerSoftirq(cpu) => self.ext_timer_softirq(cpu),
             TimedEvent::ExtWatchdog => self.ext_watchdog(),
             TimedEvent::ExtKickSynced(cpu) => self.ext_kick_synced(cpu),
             TimedEvent::Change(number) => self.changes(number),
@@ -269,7 +306,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.cpuidle_left(cpu);
                 self.proceed(cpu);
             }
-            Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance => self.proceed(cpu),
+            Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance | Doing::PickedAgain => self.proceed(cpu),
             Doing::WakeDelayed => self.wake_delayed(cpu),
             Doing::Interrupt => self.interrupt_ends(cpu),
             Doing::WakelistSend => self.wakelist_sent(cpu),
@@ -442,8 +479,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                         }
                         continue;
                     }
-                    Irq::ExtTimer(number) => {
-                        self.ext_timer(cpu, number);
+                    Irq::ExtTimer => {
+                        self.ext_timer(cpu);
                         continue;
                     }
                     Irq::Wakelist => return self.flush_wakelist(cpu),
@@ -463,7 +500,11 @@ impl<S: Sink> Sim<'_, '_, S> {
             let (curr, need_resched) = (c.curr, c.need_resched);
             let queued = self.sys.has_queued(cpu);
             return match curr {
-                Some(_) if need_resched => self.schedule(cpu, Prev::Runs),
+                Some(_) if need_resched => {
+                    if self.ext_schedules_again(cpu) {
+                        self.schedule(cpu, Prev::Runs);
+                    }
+                }
                 Some(task) if mode == Mode::Kernel && self.returns_to_schedule(cpu, task) => {
                     self.schedule(cpu, Prev::Runs)
                 }

@@ -16,6 +16,7 @@ use crate::model::Model;
 use crate::system::{BOOT_NS, System};
 use crate::task::{Of, State};
 use crate::{Setup, SimError};
+use std::collections::VecDeque;
 use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
 use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
@@ -26,8 +27,8 @@ use wakelab_ext::flags::{
     SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
 };
 use wakelab_ext::idle::IdleTopology;
-use wakelab_ext::ops::{self as scx, Host, Ops, Priorities, ProgramCosts, Scheduler, TaskInfo};
-use wakelab_ext::stall::{Step, What};
+use wakelab_ext::ops::{self as scx, ExitKind, Host, Ops, Priorities, ProgramCosts, Scheduler, TaskInfo};
+use wakelab_ext::stall::{Step, What, seconds};
 use wakelab_kernel::{ExtRules, Preset};
 use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
@@ -46,6 +47,28 @@ const SCHED_RR: u32 = 2;
 const SCHED_BATCH: u32 = 3;
 const SCHED_IDLE: u32 = 5;
 const SCHED_DEADLINE: u32 = 6;
+
+/// How often a CPU may go through `__schedule()` without running its task in between. The kernel would go on for ever:
+/// its loop in `schedule()` has no bound, and none of its watchdogs sees it.
+const PASSES_MAX: u32 = 100_000;
+
+/// How many timers of the scheduler a CPU may serve in a row, each of which has expired before the one before was over.
+/// The kernel would report a soft lockup after 20 s.
+const TIMERS_IN_ROW_MAX: u32 = 100_000;
+
+/// Timers of a scheduler as a CPU serves them, in softirqs.
+#[derive(Clone, Debug, Default)]
+pub struct TimerSoftirq {
+    /// Those that have expired and wait to be served.
+    expired: VecDeque<u32>,
+    /// It is to serve one.
+    raised: bool,
+    /// When the function of the last one is over, ns.
+    until: u64,
+    /// How many in a row had to wait for each other, and since when, ns.
+    in_row: u32,
+    since: u64,
+}
 
 /// How a CPU waits for CPUs that it kicked with `SCX_KICK_WAIT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -358,14 +381,65 @@ impl<S: Sink> Sim<'_, '_, S> {
                         self.resched(this_cpu, cpu);
                     }
                 }
-                Request::Timer { at, number, cpu } => self.at(at, TimedEvent::ExtTimer(number, cpu)),
             }
         }
         if let Some(state) = &mut self.sys.ext {
             state.ext.clock_valid = None;
             state.ext.reuse(requests);
+            self.timed_events.extend(
+                state.ext.take_started_timers().map(|timer| (timer.at, TimedEvent::ExtTimer(timer.number, timer.cpu))),
+            );
+            self.forget_stale_timers();
         }
         result
+    }
+
+    /// Timers that were started anew or cancelled again and again take no memory.
+    fn forget_stale_timers(&mut self) {
+        const STALE_MAX: usize = 1024;
+        let Some(state) = &mut self.sys.ext else { return };
+        if *state.ext.stale_timers() <= STALE_MAX.max(self.timed_events.len() / 2) {
+            return;
+        }
+        *state.ext.stale_timers() = 0;
+        let ops = &state.ops;
+        self.timed_events.retain(|what| !matches!(what, TimedEvent::ExtTimer(of, _) if !ops.timer_is_set(*of)));
+    }
+
+    /// The scheduler does what never ends: as the kernel's watchdogs would, this ends it.
+    pub fn ext_never_ends(&mut self, cpu: Cpu, message: impl FnOnce(&Ext) -> String) {
+        self.sys.this_cpu = cpu;
+        self.with_ext(|ext, _| {
+            let message = message(ext);
+            ext.end(ExitKind::Fault, message, 0);
+        });
+    }
+
+    /// A CPU goes through `__schedule()` again before its task has run. Returns whether it may: one that does nothing
+    /// else hangs.
+    pub fn ext_schedules_again(&mut self, cpu: Cpu) -> bool {
+        if !self.sys.scx_enabled() {
+            return true;
+        }
+        let now = self.sys.now;
+        let c = &mut self.sys.cpus[cpu as usize];
+        if c.passes == 0 {
+            c.passes_since = now;
+        }
+        c.passes += 1;
+        if c.passes <= PASSES_MAX {
+            return true;
+        }
+        let (passes, since) = (c.passes, c.passes_since);
+        self.ext_never_ends(cpu, |ext| {
+            let by = ext.kicker(cpu).map_or_else(|| ext.last_call(), |by| format!("{by} kicks it (scx_bpf_kick_cpu)"));
+            format!(
+                "CPU {cpu} has gone through __schedule() {passes} times since {} without running a task: {by} each \
+                 time",
+                seconds(since)
+            )
+        });
+        false
     }
 
     /// Whether and where a CPU that has finished something waits for CPUs that it kicked.
@@ -885,19 +959,81 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.picked(cpu, next);
     }
 
-    /// A timer of the scheduler expires on its CPU.
+    /// A timer of the scheduler expires on its CPU, unless it was started anew or cancelled since.
     pub fn ext_timer_expires(&mut self, number: u32, cpu: Cpu) {
-        self.interrupt(self.online_or_first(cpu), Irq::ExtTimer(number));
+        let cpu = self.online_or_first(cpu);
+        let Some(state) = &mut self.sys.ext else { return };
+        if !state.ops.timer_is_set(number) {
+            let stale = state.ext.stale_timers();
+            *stale = stale.saturating_sub(1);
+            return;
+        }
+        self.sys.cpus[cpu as usize].timer_softirq.expired.push_back(number);
+        self.ext_raise_timer_softirq(cpu);
     }
 
-    /// The CPU runs the timer's function.
-    pub fn ext_timer(&mut self, cpu: Cpu, number: u32) {
+    /// `hrtimer_interrupt()` raises HRTIMER_SOFTIRQ, which serves one timer after the other: none while the function of
+    /// another runs.
+    fn ext_raise_timer_softirq(&mut self, cpu: Cpu) {
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        if softirq.expired.is_empty() || std::mem::replace(&mut softirq.raised, true) {
+            return;
+        }
+        let until = softirq.until;
+        if until > self.sys.now {
+            self.at(until, TimedEvent::ExtTimerSoftirq(cpu));
+        } else {
+            self.interrupt(cpu, Irq::ExtTimer);
+        }
+    }
+
+    /// A CPU has run the function of a timer, and others have expired meanwhile.
+    pub fn ext_timer_softirq(&mut self, cpu: Cpu) {
+        let to = self.online_or_first(cpu);
+        if to == cpu {
+            return self.interrupt(cpu, Irq::ExtTimer);
+        }
+        // hrtimers_cpu_dying()
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        softirq.raised = false;
+        let expired = std::mem::take(&mut softirq.expired);
+        self.sys.cpus[to as usize].timer_softirq.expired.extend(expired);
+        self.ext_raise_timer_softirq(to);
+    }
+
+    /// The CPU runs the function of the timer that has expired first.
+    pub fn ext_timer(&mut self, cpu: Cpu) {
+        let (now, before) = (self.sys.now, self.sys.cpus[cpu as usize].debt);
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        softirq.raised = false;
+        let Some(number) = softirq.expired.pop_front() else { return };
+        if softirq.until < now {
+            (softirq.in_row, softirq.since) = (0, now);
+        }
+        softirq.in_row += 1;
+        let (in_row, since) = (softirq.in_row, softirq.since);
+        if in_row > TIMERS_IN_ROW_MAX {
+            return self.ext_never_ends(cpu, |_| {
+                format!(
+                    "CPU {cpu} does nothing but run the functions of its timers: {in_row} have expired since {}, each \
+                     before the one before was over; expected a bpf_timer_start() with the time to the next run",
+                    seconds(since)
+                )
+            });
+        }
         self.with_ext(|ext, ops| {
             // HRTIMER_MODE_REL_SOFT
             ext.preempt_count = SOFTIRQ_OFFSET;
             ops.timer(ext, number);
         });
         self.ext_owes(cpu);
+        let took = self.slowed(cpu, self.sys.cpus[cpu as usize].debt - before);
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        softirq.until = now + took;
+        if !softirq.expired.is_empty() {
+            softirq.raised = true;
+            self.at(now + took, TimedEvent::ExtTimerSoftirq(cpu));
+        }
     }
 
     /// `scx_watchdog_workfn()`.

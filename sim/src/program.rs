@@ -19,7 +19,9 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The running task goes on with its program.
     pub fn run_task(&mut self, cpu: Cpu, id: TaskId) {
         let model = self.sys.model;
-        let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.passes = 0;
+        let debt = std::mem::take(&mut c.debt);
         if debt != 0 {
             self.sys.tasks[id.0 as usize].add_overhead(debt);
         }

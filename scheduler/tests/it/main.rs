@@ -1,6 +1,7 @@
 //! Schedulers in BPF in simulated time.
 
 mod cgroups;
+mod hangs;
 mod hotplug;
 mod misbehaves;
 mod qmap;
