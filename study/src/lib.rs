@@ -30,6 +30,7 @@ pub mod diff;
 pub mod experiment;
 pub mod explain;
 pub mod fail_if;
+pub mod fence;
 pub mod fit;
 pub mod geometric_mean;
 pub mod mechanisms;

@@ -2,7 +2,7 @@
 
 use super::Hint;
 use super::simulate::deliver;
-use crate::cache::CacheFlags;
+use crate::cache::{CacheFlags, fence};
 use crate::completion;
 use crate::distinct_paths::Paths;
 use crate::flags::{self, FormatFlag, JobsFlag, SeedFlag, TableFormat};
@@ -120,11 +120,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let done = |finished: usize| bar.done(finished as u64);
     let stop = stop_flag()?;
     let jobs = args.jobs.jobs();
-    let check = Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, done: &done };
+    let fence = fence();
+    let check =
+        Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, fence: &fence, done: &done };
     let is_json = args.format.format == TableFormat::Json;
     if let Some(file) = &args.workload {
         return one(&check, file, &about, is_json);
     }
+    check.serve(None);
     let checked = check.check(args.budget);
     bar.finish();
     let checked = match checked {
@@ -156,6 +159,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 fn one(check: &Check<'_>, file: &Path, about: &About<'_>, is_json: bool) -> anyhow::Result<Exit> {
     let text = read_text(file).map_err(|error| anyhow::anyhow!("--workload: {error}"))?;
     let workload = from_toml(&text, file, 1).map_err(|error| anyhow::anyhow!("--workload: {error}"))?;
+    check.serve(Some(&workload));
     let seen = match check.check_workload(&workload) {
         Ok(Some(seen)) => seen,
         Ok(None) => {

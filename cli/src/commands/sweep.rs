@@ -112,6 +112,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut spec = spec(&args.file)?;
     spec.set_schedulers(&args.cache.schedulers());
     let sweep = Sweep::new(spec)?;
+    sweep.serve();
     if args.part.is_none() {
         say_warnings(&sweep.warnings);
     }
@@ -152,7 +153,7 @@ fn make_all(args: &Args, sweep: &Sweep, folder: &SweepFolder, out: &Path) -> any
     let Parts { missing, failed } = folder.parts(sweep);
     let stop = stop_flag()?;
     let (written, failed) = (AtomicU64::new(0), AtomicU64::new(failed));
-    let made = CachedSimulator::open(&args.cache)?.with(|runner| {
+    let made = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let bar = RunBar::new();
         let making = Making { runner, jobs: args.jobs.jobs(), progress: &bar, stop };
         let made = sweep.run(&missing, &making, &|part, rows| {
@@ -192,7 +193,7 @@ fn make_part(args: &Args, sweep: &Sweep, part: u64) -> anyhow::Result<Exit> {
     let id = sweep.id(VERSION).map_err(anyhow::Error::msg)?;
     let made = Mutex::new(None);
     let stop = stop_flag()?;
-    let whole = CachedSimulator::open(&args.cache)?.with(|runner| {
+    let whole = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let making = Making { runner, jobs: args.jobs.jobs(), progress: &RunBar::new(), stop };
         sweep.run(&[part], &making, &|_, rows| {
             *made.lock().unwrap_or_else(PoisonError::into_inner) = Some(parquet(sweep, &id, &rows));

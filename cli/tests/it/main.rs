@@ -10,6 +10,7 @@ mod commands;
 mod compare_bad_input;
 mod conservation;
 mod events;
+mod fence;
 mod fit;
 mod in_process;
 mod interrupt;

@@ -20,7 +20,7 @@ mod until;
 pub use crate::published::{Published, PublishedError};
 pub use control::{Control, ControlRow, control};
 pub use experiment::{Case, Experiment};
-pub use matrix::{Matrix, MatrixComparison, MatrixPlan, compare_matrix};
+pub use matrix::{FailedRow, Matrix, MatrixComparison, MatrixPlan, compare_matrix};
 pub use power::{KindSummary, PowerDifference, PowerSummary};
 pub use recording::Recording;
 pub(crate) use recording::run_info;
@@ -29,7 +29,7 @@ pub use result::{
     WakeupLatency,
 };
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
-pub(crate) use run::{measured, run_base, run_with, setups};
+pub(crate) use run::{measured, named_setup, run_base, run_with, setups};
 pub use search::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
     StatesSummary, WakeupSummary, other_state_ns,
@@ -67,7 +67,11 @@ pub fn compare(
     stop: &AtomicBool,
 ) -> Result<Comparison, RunFailed> {
     let mut found = if experiment.until.is_some() {
-        compare_matrix(runner, &Matrix::of_two_sides(experiment.clone()), jobs, progress, stop)?.comparisons
+        let found = compare_matrix(runner, &Matrix::of_two_sides(experiment.clone()), jobs, progress, stop)?;
+        match found.failed.into_iter().next() {
+            Some(FailedRow { failed, .. }) => return Err(failed),
+            None => found.comparisons,
+        }
     } else {
         compare_all(runner, std::slice::from_ref(experiment), jobs, progress, stop)?
     };

@@ -1,5 +1,6 @@
 //! Who waited while a CPU was idle that could have run him, and how much CPU time who got.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_events::sim::{Event, NewTask, Sink};
 use wakelab_sched::CpuMask;
@@ -20,7 +21,7 @@ pub(super) struct Overlap {
 }
 
 /// Tasks that compute all the time, may use the same CPUs and have the same weight.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Peers {
     /// The CPUs, as a list.
     pub cpus: String,

@@ -12,6 +12,7 @@ mod compare_simulated;
 mod dbench;
 mod experiment_files;
 mod experiment_names;
+mod fence;
 mod fit;
 mod fuzz_corpus;
 mod grouped;

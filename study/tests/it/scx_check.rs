@@ -20,7 +20,8 @@ fn seeded<T>(seed: u64, scheduler: &str, machines: &[&str], jobs: usize, then: i
     let scheduler = self::scheduler(scheduler);
     let machines: Vec<Machine> = machines.iter().map(|name| wakelab_machine::get(name).unwrap()).collect();
     let (kernel, stop) = (Preset::get("v7.2").unwrap(), &AtomicBool::new(false));
-    then(&Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, done: &|_| {} })
+    let fence = &Fence::default();
+    then(&Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, fence, done: &|_| {} })
 }
 
 fn check(scheduler: &str, machines: &[&str], budget: u32) -> Checked {
