@@ -576,3 +576,21 @@ impl Ops for BpfOps {
         self.running().call(ext, call)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ktime_add_safe()` and `ns_to_ktime()` (include/linux/ktime.h, kernel/time/hrtimer.c).
+    #[test]
+    fn a_time_that_does_not_fit_is_never_and_one_that_is_over_is_now() {
+        assert_eq!(timer_expires(100, 5, 0), 105);
+        for nsecs in [u64::MAX, KTIME_MAX + 1, KTIME_MAX, KTIME_MAX - UPTIME_NS] {
+            assert_eq!(timer_expires(100, nsecs, 0), KTIME_MAX, "{nsecs}");
+        }
+        assert_eq!(timer_expires(100, UPTIME_NS + 200, 1), 200);
+        for nsecs in [0, UPTIME_NS + 50, u64::MAX] {
+            assert_eq!(timer_expires(100, nsecs, 1), 100, "{nsecs}");
+        }
+    }
+}

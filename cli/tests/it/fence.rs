@@ -65,7 +65,7 @@ fn two_sides_say_which_failed() {
     let output = wakelab(here(), &flags(&[HANGS], "table"));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{errors}");
-    assert!(errors.starts_with("error: netperf:TCP_RR 1 thread on test-2c v7.2 scx:"), "{errors}");
+    assert!(errors.starts_with("error: netperf:TCP_RR 1 threads on test-2c v7.2 scx:"), "{errors}");
     assert!(errors.contains("hangs.bpf.o,scx.mode=1, repeat 1, seed "), "{errors}");
 }
 

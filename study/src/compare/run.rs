@@ -226,7 +226,8 @@ fn id_of(experiment: &Experiment, case: &Case, with: bool, repeat: u32) -> RunId
     RunId {
         machine: variant.machine.as_deref().unwrap_or(&experiment.machine).name.clone(),
         kernel: variant.kernel.name,
-        variant: variant.switches.to_string(),
+        // The switches as they are read do not have the scheduler.
+        variant: if variant.scheduler.is_some() { variant.label.clone() } else { variant.switches.to_string() },
         workload: case.name.clone(),
         load: case.workload.load.clone(),
         with,
