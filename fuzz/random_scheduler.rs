@@ -172,15 +172,15 @@ fn body(random: &mut Random, operation: &Operation) -> String {
 }
 
 fn queue(random: &mut Random) -> &'static str {
-    random.of(&["SCX_DSQ_GLOBAL", "SCX_DSQ_LOCAL", "1", "2", "3", "SCX_DSQ_LOCAL_ON | (draw() % NR_CPUS)"])
+    *random.of(&["SCX_DSQ_GLOBAL", "SCX_DSQ_LOCAL", "1", "2", "3", "SCX_DSQ_LOCAL_ON | (draw() % NR_CPUS)"])
 }
 
 fn slice(random: &mut Random) -> &'static str {
-    random.of(&["SCX_SLICE_DFL", "SCX_SLICE_DFL", "1000000", "1000", "1", "0", "-1ULL"])
+    *random.of(&["SCX_SLICE_DFL", "SCX_SLICE_DFL", "1000000", "1000", "1", "0", "-1ULL"])
 }
 
 fn nsecs(random: &mut Random) -> &'static str {
-    random.of(&["0", "1", "1000", "100000", "1000000", "-1ULL", "1ULL << 62"])
+    *random.of(&["0", "1", "1000", "100000", "1000000", "-1ULL", "1ULL << 62"])
 }
 
 fn kick(random: &mut Random, cpu: &str) -> String {

@@ -228,7 +228,7 @@ impl Spec {
             pm: side.pm,
             scheduler: side.scheduler.as_deref(),
         };
-        wakelab_sim::check_workloads(&setup, cases.iter().map(|case| &case.workload)).map_err(|(at, error)| {
+        wakelab_sim::check_workloads(&setup, cases.iter().map(|case| &*case.workload)).map_err(|(at, error)| {
             let case = &cases[at];
             let named = self.workloads.iter().find(|workload| workload.name.value == case.name);
             let what = format!("{}: {error}", case.workload.load);

@@ -4,7 +4,7 @@ use super::asm::{assemble, map};
 use super::kernel::{TestKernel, limited, machine};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_bpf::image::{LocalType, Map, MapKind};
-use wakelab_bpf::machine::{Fault, FaultKind, Kernel, Limits, Machine};
+use wakelab_bpf::machine::{Counts, Fault, FaultKind, Kernel, Limits, Machine};
 
 /// A program's machine, with a type of 48 bytes and a value of 64.
 fn hostile(text: &str) -> Machine {
@@ -158,8 +158,8 @@ fn references_that_go_to_the_kernel_do_not_nest() {
             machine.storage_free(self, addr);
             self.2 -= 1;
         }
-        fn timer_start(&mut self, timer: u64, callback: u32, map: u32, nsecs: u64, flags: u64) {
-            self.0.timer_start(timer, callback, map, nsecs, flags);
+        fn timer_start(&mut self, done: &Counts, timer: u64, function: (u32, u32), nsecs: u64, flags: u64) {
+            self.0.timer_start(done, timer, function, nsecs, flags);
         }
         fn timer_cancel(&mut self, timer: u64) -> bool {
             self.0.timer_cancel(timer)
