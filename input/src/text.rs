@@ -1,8 +1,7 @@
 //! Text of a size that a person writes: files are read up to a limit, and messages repeat a part of what is long.
 
 use std::borrow::Cow;
-use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// The largest file that is read, bytes. A workload with 100,000 tasks, each a table of its own, has about 6 MB.
@@ -15,47 +14,16 @@ pub const FILE_MAX: u64 = 8 << 20;
 ///
 /// The file cannot be read, has more than [`FILE_MAX`] bytes, or is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    utf8(read_up_to(File::open(path)?, FILE_MAX)?)
+    utf8(crate::files::read(path, FILE_MAX)?)
 }
 
-/// Reads a regular file of at most `most` bytes. It may be a link to one; a pipe or a device is not read, which might
-/// never end.
+/// Reads a file of text of at most `most` bytes. It may be a link to one; a pipe or a device is not read.
 ///
 /// # Errors
 ///
-/// The file cannot be read, is no regular file, or has more bytes.
-pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let regular = |data: &Metadata| {
-        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
-        if data.is_file() { Ok(()) } else { Err(wrong()) }
-    };
-    // Opening a pipe would wait for who writes to it.
-    regular(&path.metadata()?)?;
-    let file = File::open(path)?;
-    regular(&file.metadata()?)?;
-    read_up_to(file, most)
-}
-
-/// Reads a regular file of text, as [`read_file`] does.
-///
-/// # Errors
-///
-/// As of [`read_file`], and if it is not UTF-8.
+/// As of [`read_file`](crate::files::read_file), and if it is not UTF-8.
 pub fn read_text_file(path: &Path, most: u64) -> io::Result<String> {
-    utf8(read_file(path, most)?)
-}
-
-fn read_up_to(file: File, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        let most = match most {
-            most if most >> 20 == 0 => format!("{most} bytes"),
-            most => format!("{} MiB", most >> 20),
-        };
-        return Err(io::Error::other(format!("it has more than {most}")));
-    }
-    Ok(bytes)
+    utf8(crate::files::read_file(path, most)?)
 }
 
 fn utf8(bytes: Vec<u8>) -> io::Result<String> {
@@ -90,6 +58,7 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::io::Write;
 
     #[test]
@@ -112,13 +81,12 @@ mod tests {
         assert_eq!(read_text(&path).unwrap_err().to_string(), "it has more than 8 MiB");
         std::fs::write(&path, b"a\nb\n\xff").unwrap();
         assert_eq!(read_text(&path).unwrap_err().to_string(), "line 3 is not UTF-8");
-        assert_eq!(read_file(&path, 5).unwrap(), b"a\nb\n\xff");
-        assert_eq!(read_file(&path, 4).unwrap_err().to_string(), "it has more than 4 bytes");
+        assert_eq!(read_text_file(&path, 4).unwrap_err().to_string(), "it has more than 4 bytes");
         assert_eq!(read_text_file(&path, 5).unwrap_err().to_string(), "line 3 is not UTF-8");
         if cfg!(unix) {
             assert_eq!(read_text(Path::new("/dev/zero")).unwrap_err().to_string(), "it has more than 8 MiB");
-            let refused = read_file(Path::new("/dev/zero"), 1).unwrap_err().to_string();
-            assert_eq!(refused, "it is not a regular file");
+            let refused = read_text_file(Path::new("/dev/zero"), 1).unwrap_err().to_string();
+            assert_eq!(refused, "it is a pipe or a device; expected a file");
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }

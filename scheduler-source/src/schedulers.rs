@@ -95,6 +95,11 @@ impl Schedulers {
         Schedulers(Some(Arc::new(Builder { folder, temporary, scratch, fresh, stop, say, made })))
     }
 
+    /// The flag that ends programs of its schedulers, if there is one.
+    pub fn stop(&self) -> Option<&'static AtomicBool> {
+        (self.0.as_ref()?.stop)().ok()
+    }
+
     /// The object of a scheduler: as it is, or compiled. A program gets the same one each time it asks.
     ///
     /// # Errors
@@ -126,6 +131,9 @@ fn read_object(path: &str) -> Result<Built, String> {
         .map_err(|error| format!("{error}; expected the object of a scheduler, as clang compiles it for BPF"))?;
     Ok(Built { title: title(Path::new(path)), name: SchedulerName::Path(path.to_owned()), object: object.into() })
 }
+
+/// The files of a scheduler's source, which no output replaces.
+const SOURCES: &[(&str, &str)] = &[("", ".c"), ("", ".h"), ("", ".rs"), ("Cargo.", "")];
 
 /// The name of a file without its endings.
 fn title(path: &Path) -> String {
@@ -197,6 +205,9 @@ impl Build<'_> {
         let place = Path::new(path);
         let expected = "expected an object (.o), a source (.c), or the folder of a crate";
         let place = place.canonicalize().map_err(|error| format!("{error}; {expected}"))?;
+        // Clang reads what these name, too.
+        let folder = if place.is_dir() { &*place } else { place.parent().unwrap_or(&place) };
+        wakelab_input::files::note_folder(folder, SOURCES);
         match place.is_dir() {
             true if place.join("Cargo.toml").is_file() => self.of_crate(&Checkout::of(&place)?, None),
             true => Err(format!("the folder has no Cargo.toml; {expected}")),

@@ -1,7 +1,6 @@
 //! `wakelab sweep`.
 
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::embedded;
 use crate::flags::JobsFlag;
 use crate::in_process;
@@ -100,19 +99,12 @@ pub struct Args {
     part: Option<u64>,
 }
 
-impl Args {
-    /// What it reads and writes. Its output is a folder of its own, which is checked when it is opened.
-    pub fn paths(&self) -> Paths<'_> {
-        let inputs = self.file.exists().then(|| self.file.clone()).into_iter().collect();
-        Paths { inputs, outputs: Vec::new() }
-    }
-}
-
 /// Makes the runs of a sweep.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut spec = spec(&args.file)?;
     spec.set_schedulers(&args.cache.schedulers());
     let sweep = Sweep::new(spec)?;
+    sweep.serve();
     if args.part.is_none() {
         say_warnings(&sweep.warnings);
     }
@@ -153,7 +145,7 @@ fn make_all(args: &Args, sweep: &Sweep, folder: &SweepFolder, out: &Path) -> any
     let Parts { missing, failed } = folder.parts(sweep);
     let stop = stop_flag()?;
     let (written, failed) = (AtomicU64::new(0), AtomicU64::new(failed));
-    let made = CachedSimulator::open(&args.cache)?.with(|runner| {
+    let made = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let bar = RunBar::new();
         let making = Making { runner, jobs: args.jobs.jobs(), progress: &bar, stop };
         let made = sweep.run(&missing, &making, &|part, rows| {
@@ -193,7 +185,7 @@ fn make_part(args: &Args, sweep: &Sweep, part: u64) -> anyhow::Result<Exit> {
     let id = sweep.id(VERSION).map_err(anyhow::Error::msg)?;
     let made = Mutex::new(None);
     let stop = stop_flag()?;
-    let whole = CachedSimulator::open(&args.cache)?.with(|runner| {
+    let whole = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let making = Making { runner, jobs: args.jobs.jobs(), progress: &RunBar::new(), stop };
         sweep.run(&[part], &making, &|_, rows| {
             *made.lock().unwrap_or_else(PoisonError::into_inner) = Some(parquet(sweep, &id, &rows));

@@ -282,16 +282,16 @@ fn what_clang_would_obey_or_read_is_refused_by_name() {
 fn what_is_read_of_a_scheduler_has_bounds() {
     let fixture = Fixture::new();
     symlink("/dev/zero", fixture.path("x.o")).unwrap();
-    fixture.refused(fixture.compare("scx:x.o"), &["it is not a regular file"]);
+    fixture.refused(fixture.compare("scx:x.o"), &["it is a pipe or a device; expected a file"]);
     let fifo = |inner: &str| {
         let path = fixture.path(inner);
         let _ = fs::remove_file(&path);
         assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
     };
     fifo("y.o");
-    fixture.refused(fixture.compare("scx:y.o"), &["it is not a regular file"]);
+    fixture.refused(fixture.compare("scx:y.o"), &["it is a pipe or a device; expected a file"]);
     fifo("evil/builder/bpf_h/a.h");
-    fixture.refused(fixture.compare("scx:evil/"), &["a.h: it is not a regular file"]);
+    fixture.refused(fixture.compare("scx:evil/"), &["a.h: it is a pipe or a device; expected a file"]);
     fs::remove_file(fixture.path("evil/builder/bpf_h/a.h")).unwrap();
     let deep = format!("fn main() {{ let x = {}1{}; }}", "(".repeat(60_000), ")".repeat(60_000));
     fixture.write("evil/build.rs", &deep);

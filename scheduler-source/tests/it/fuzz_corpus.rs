@@ -1,6 +1,6 @@
 //! The fuzz corpus, and changed files made from it, on a compiler that has no fuzzer.
 
-#[path = "../../../fuzz/check_scheduler.rs"]
+#[path = "../../../fuzz/check_scheduler_source.rs"]
 mod check;
 
 use crate::changes::{change_binary, check_changed, check_corpus, corpus, sum_of_changed};
