@@ -1,9 +1,9 @@
 //! What must hold for whatever bytes are read as a machine, or as a `/sys` tree: one clear error, or a machine that is
 //! written as it was read.
-#![allow(dead_code, reason = "each target uses one of the two")]
+#![allow(dead_code, reason = "each target uses one of the three")]
 
 use std::path::Path;
-use wakelab_machine::{Files, InputError, MachineFile, import_files};
+use wakelab_machine::{Files, InputError, MachineFile, import_files, import_lstopo};
 
 const FILE: &str = "fuzzed.toml";
 /// A tree of the corpus has some thousand files; more are cut off, so that inputs stay small.
@@ -39,6 +39,23 @@ pub fn sysfs(bytes: &[u8]) -> bool {
         Err(error) => {
             assert!(error.path.starts_with("devices/"), "the error names no file of the tree: {error}");
             assert!(error.hint.as_ref().is_none_or(|hint| !hint.contains("report")), "not the tree's fault: {error}");
+            refused(&error)
+        }
+    }
+}
+
+/// Reads the bytes as what lstopo wrote; whether it gave a machine.
+pub fn lstopo(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    match import_lstopo(text, Path::new("fuzzed.xml"), "fuzzed") {
+        Ok(imported) => {
+            let read = MachineFile::from_toml(&imported.to_toml(), FILE);
+            assert_eq!(read.as_ref(), Ok(&imported.file), "a machine is written as it was imported");
+            true
+        }
+        Err(error) => {
+            assert!(error.path == Path::new("fuzzed.xml"), "the error names another file: {error}");
+            assert!(error.hint.as_ref().is_none_or(|hint| !hint.contains("report")), "not the file's fault: {error}");
             refused(&error)
         }
     }

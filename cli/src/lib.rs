@@ -18,8 +18,10 @@ use commands::Command;
 use output::Voice;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use wakelab_input::files::Files;
+use wakelab_study::fence::worker;
 
 /// Where Linux puts a waking task, and why.
 ///
@@ -77,6 +79,10 @@ pub fn arguments() -> clap::Command {
 /// search policy of its own ([`wakelab_sched::select::policy::register`]).
 pub fn main() -> ExitCode {
     completion::complete();
+    if let Err(error) = worker::begin() {
+        return output::fail(&anyhow::Error::from(error));
+    }
+    cache::OWN_PROGRAM.store(true, Ordering::Relaxed);
     run(std::env::args_os())
 }
 
@@ -87,7 +93,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         Err(message) => return output::clap_message(&message),
     };
     let began = Instant::now();
-    output::speak(match (args.quiet, args.verbose) {
+    output::speak(match (args.quiet || worker::is_worker(), args.verbose) {
         (true, _) => Voice::Quiet,
         (_, true) => Voice::Verbose,
         _ => Voice::Usual,

@@ -46,6 +46,8 @@ pub struct DispatchQ {
     seq: u64,
     /// Until when its lock is taken, ns.
     pub lock_free: u64,
+    /// The CPU that had the lock last, which has the queue's lines.
+    pub lines_at: Option<Cpu>,
     /// Who was taken from it last to run: when, ns, by which CPU, and who.
     pub taken: Option<(u64, Cpu, TaskId)>,
 }
@@ -58,6 +60,7 @@ impl Default for DispatchQ {
             ends: (MIDDLE, MIDDLE),
             seq: 0,
             lock_free: 0,
+            lines_at: None,
             taken: None,
         }
     }
@@ -140,6 +143,14 @@ impl DispatchQ {
     /// The first task (`scx_bpf_dsq_peek()`).
     pub fn first(&self) -> Option<TaskId> {
         self.next_after(None).map(|(_, task)| task)
+    }
+
+    /// The `dsq_vtime` by which a task joined, of its place; `None` in a queue in the order of insertion.
+    pub fn vtime_of(&self, key: Key) -> Option<u64> {
+        match self.order {
+            Order::Fifo => None,
+            Order::Priq { base } => Some(base.wrapping_add(key.0)),
+        }
     }
 
     /// The first task after a place, or of all; with its place.

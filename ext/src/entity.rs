@@ -2,6 +2,7 @@
 
 use crate::dispatch_q::{DispatchQ, Key};
 use crate::flags::{SCX_CPUPERF_ONE, SCX_DSQ_INVALID};
+use crate::ops::Op;
 use crate::stall::Lately;
 use std::collections::VecDeque;
 use wakelab_sched::cpumask::Cpu;
@@ -83,6 +84,25 @@ pub struct Entity {
     pub exec_start: u64,
     /// It is on `rq->scx.ddsp_deferred_locals`.
     pub deferred: bool,
+    /// When it joined the class, ns: of a task that was there before the run, 0.
+    pub created_at: u64,
+    /// `nvcsw`, `nivcsw`: how often it gave its CPU up to sleep, and to others.
+    pub switches: [u64; 2],
+    /// `sched_info`.
+    pub sched_info: SchedInfo,
+}
+
+/// `struct sched_info`, ns since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedInfo {
+    /// How often it has run.
+    pub pcount: u64,
+    /// How long it has waited for a CPU in all.
+    pub run_delay: u64,
+    /// When it last got a CPU.
+    pub last_arrival: u64,
+    /// Since when it waits for one.
+    pub last_queued: Option<u64>,
 }
 
 impl Default for Entity {
@@ -113,6 +133,9 @@ impl Default for Entity {
             sum_exec_runtime: 0,
             exec_start: 0,
             deferred: false,
+            created_at: 0,
+            switches: [0; 2],
+            sched_info: SchedInfo::default(),
         }
     }
 }
@@ -175,6 +198,8 @@ pub struct ScxRq {
     pub cpu_released: bool,
     /// `cpus_to_kick`, with what each is to do, in the order of the CPUs' numbers.
     pub kicks: Vec<(Cpu, Kick)>,
+    /// Who has kicked it last: the operation, `None` for a timer of the scheduler, and its CPU.
+    pub kicker: Option<(Option<Op>, Cpu)>,
     /// `cpus_to_wait`: those of them that it waits for (`SCX_KICK_WAIT`), in the same order.
     pub cpus_to_wait: Vec<Cpu>,
     /// `cpus_to_sync` with the CPU's `scx_kick_syncs`: whom it waits for, and their `kick_sync` when they were kicked.
@@ -211,6 +236,7 @@ impl Default for ScxRq {
             reenq_users: Vec::new(),
             cpu_released: false,
             kicks: Vec::new(),
+            kicker: None,
             cpus_to_wait: Vec::new(),
             cpus_to_sync: Vec::new(),
             kick_sync: 0,

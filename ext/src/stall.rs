@@ -172,7 +172,7 @@ impl fmt::Display for Dsq {
 }
 
 /// A time, as messages have it.
-pub(crate) fn seconds(ns: u64) -> String {
+pub fn seconds(ns: u64) -> String {
     format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
@@ -304,6 +304,9 @@ impl Ext {
             _ => format!("{before} are before it"),
         };
         now.push(format!("{dsq} has {} task{}, of which {place}", queue.nr(), if queue.nr() == 1 { "" } else { "s" }));
+        if let Some(vtimes) = self.vtimes_text(p, dsq) {
+            now.push(vtimes);
+        }
         match queue.taken {
             Some((at, cpu, taken)) => {
                 let named = self.named(taken);
@@ -314,6 +317,33 @@ impl Ext {
             None if matches!(dsq, Dsq::Local(_)) => {}
             None => now.push(format!("no CPU has ever taken a task from {dsq}")),
         }
+    }
+
+    /// The vtimes of a task and of those that are before it in a queue by vtime.
+    fn vtimes_text(&self, p: TaskId, dsq: Dsq) -> Option<String> {
+        const SHOWN: usize = 4;
+        let queue = self.dsq(dsq);
+        let own = self.task(p).dsq.filter(|(of, _)| *of == dsq).and_then(|(_, key)| queue.vtime_of(key))?;
+        let mut before: Vec<String> = Vec::new();
+        let (mut at, mut left_out) = (None, 0);
+        while let Some((key, other)) = queue.next_after(at).filter(|&(_, other)| other != p) {
+            let vtime = queue.vtime_of(key)?;
+            if before.len() < SHOWN {
+                // Vtimes wrap: what counts is how far one is from the other.
+                let behind = (own.wrapping_sub(vtime) as i64).unsigned_abs();
+                before.push(format!("{} with {vtime} ({behind} less)", self.named(other)));
+            } else {
+                left_out += 1;
+            }
+            at = Some(key);
+        }
+        if left_out > 0 {
+            before.push(format!("{left_out} more"));
+        }
+        Some(match before.is_empty() {
+            true => format!("its vtime there is {own}, the lowest"),
+            false => format!("its vtime there is {own}; before it: {}", before.join(", ")),
+        })
     }
 
     fn cpu_text(&self, cpu: Cpu, dsq: Option<Dsq>, events: &mut Vec<(u64, String)>, now: &mut Vec<String>) {

@@ -73,7 +73,8 @@ pub(crate) fn read(
                         return Ok(());
                     }
                     let events = std::mem::replace(&mut events, Vec::with_capacity(BATCH));
-                    sender.send(Batch { info: info.borrow().clone(), events }).map_err(|_| stopped())
+                    let of_batch = info.borrow_mut().take_names();
+                    sender.send(Batch { info: of_batch, events }).map_err(|_| stopped())
                 })?;
                 sender.send(Batch { info: info.take(), events }).map_err(|_| stopped())?;
                 Ok(losses)

@@ -44,6 +44,51 @@ pub fn parse_sysfs_list(list: &str, what: &str, limit: u32) -> Result<Vec<u32>, 
     Ok(all)
 }
 
+/// Reads a mask as sysfs has it (`bitmap_parse()`): hex words of 32 bits, the highest first, with commas between them,
+/// such as `ff` and `00000003,0000ffff`. Returns its numbers, lowest first; each is below `limit`. hwloc's masks are read,
+/// too: their words begin with `0x`, and one of 0 may be empty.
+///
+/// # Errors
+///
+/// What was expected, if a word is not one, or if a number is not below `limit`.
+pub fn parse_sysfs_mask(mask: &str, what: &str, limit: u32) -> Result<Vec<u32>, String> {
+    let wrong = |found: &str| {
+        let last = limit.saturating_sub(1);
+        format!(
+            "expected a mask of {what} from 0 to {last} in hex words, such as 3 or 00000001,0000ffff, found {found}"
+        )
+    };
+    let shown = || {
+        if mask.len() <= 40 {
+            format!("`{mask}`")
+        } else {
+            format!("`{}...`", &mask.chars().take(40).collect::<String>())
+        }
+    };
+    let words: Vec<&str> = mask.split(',').map(str::trim).collect();
+    let mut all = Vec::new();
+    for (place, word) in words.iter().rev().enumerate() {
+        let digits = word.strip_prefix("0x").unwrap_or(word);
+        // Only the highest word may have more than 32 bits, if nobody put the commas in.
+        let highest = place + 1 == words.len();
+        let sound = digits.bytes().all(|byte| byte.is_ascii_hexdigit()) && (digits.len() <= 8 || highest);
+        if !sound || (word.is_empty() && words.len() == 1) {
+            return Err(wrong(&shown()));
+        }
+        for (nibble, digit) in digits.bytes().rev().enumerate() {
+            let value = char::from(digit).to_digit(16).unwrap_or(0);
+            for bit in (0..4).filter(|bit| value & (1 << bit) != 0) {
+                let number = place as u64 * 32 + nibble as u64 * 4 + bit;
+                match u32::try_from(number).ok().filter(|&number| number < limit) {
+                    Some(number) => all.push(number),
+                    None => return Err(wrong(&format!("bit {number}"))),
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// Writes ascending CPUs as [`parse_cpulist`] reads them: `0-3,8`.
 pub fn cpulist_text(cpus: &[u32]) -> String {
     let ranges = cpus.chunk_by(|a, b| a + 1 == *b).map(|range| match *range {
@@ -130,6 +175,32 @@ mod tests {
         }
         for text in ["", " ", "1,", ",1", "1,,2"] {
             assert!(parse_cpulist(text, 8192).unwrap_err().contains("found ``"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn masks_are_hex_words_with_the_highest_first() {
+        for (mask, expected) in [
+            ("0", vec![]),
+            ("f", vec![0, 1, 2, 3]),
+            ("00000000,80000001", vec![0, 31]),
+            ("00000003,00000000", vec![32, 33]),
+            ("1,00000000,00000000", vec![64]),
+            ("100000000", vec![32]),
+            ("0x00000003,,0x1", vec![0, 64, 65]),
+        ] {
+            assert_eq!(parse_sysfs_mask(mask, "CPUs", 8192).unwrap(), expected, "{mask:?}");
+        }
+        for (mask, found) in [
+            ("", "found ``"),
+            ("0-3", "found `0-3`"),
+            ("1,000000000", "found `1,000000000`"),
+            ("g", "found `g`"),
+            ("8", "found bit 3"),
+            (&"f".repeat(5000), "found bit 3"),
+        ] {
+            let error = parse_sysfs_mask(mask, "CPUs", 3).unwrap_err();
+            assert!(error.contains(found) && error.len() < 200, "{mask:?}: {error}");
         }
     }
 

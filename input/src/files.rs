@@ -122,7 +122,7 @@ impl Input {
     pub fn into_file(self) -> io::Result<File> {
         match self.is_file {
             true => Ok(self.file),
-            false => Err(io::Error::other("it is a pipe or a device; expected a file, of which parts can be read")),
+            false => Err(io::Error::other("it is a pipe or a device; expected a file")),
         }
     }
 }
@@ -249,9 +249,10 @@ pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 fn whole(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(most + 1).read_to_end(&mut bytes)?;
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        return Err(io::Error::other(format!("it has more than {} MiB", most >> 20)));
+        let most = if most >> 20 == 0 { format!("{most} bytes") } else { format!("{} MiB", most >> 20) };
+        return Err(io::Error::other(format!("it has more than {most}")));
     }
     Ok(bytes)
 }

@@ -28,7 +28,7 @@ pub use energy_model::PerfDomain;
 pub use ensemble::{Ensemble, FittedConstant, MACHINE};
 pub use frequency::{Clock, FreqPolicy, Turbo, TurboBin};
 pub use idle::{Demotion, IdleState};
-pub use import::{Files, Imported, import, import_files};
+pub use import::{Files, Imported, import, import_files, import_lstopo};
 pub use machine::{Cache, Machine, MachineFile, Noise, NoiseOrigin};
 pub use power::{Amount, BusyPower, CorePower, Power, Scope, SharedPower};
 pub use read::check_name;

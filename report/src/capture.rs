@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_input::{cpulist_text, duration_text, printable};
 use wakelab_study::capture::{
-    Captured, CapturedGroup, CapturedTaskGroup, Fidelity, FidelityRow, Likeness, Losses, PredictedRow, Prediction,
+    Captured, CapturedGroup, CapturedTaskGroup, Check, Fidelity, FidelityRow, Likeness, Losses, PredictedRow,
+    Prediction, Rates,
 };
 use wakelab_study::compare::Comparison;
 use wakelab_study::verdict::{Certainty, Verdict};
@@ -29,13 +30,18 @@ pub fn text(captured: &Captured) -> String {
         fixed(100.0 * captured.busy, 1),
         captured.load
     );
-    let mut groups = table(&["groups", "tasks", "names", "what they do"], 0);
+    let head = ["groups", "tasks", "names", "what they do", "wake-ups/s", "model", "busy %", "model"];
+    let mut groups = table(&head, 0);
     for group in captured.groups.iter().take(MOST_GROUPS) {
         groups.add_row([
             thousands(group.instances.into()),
             thousands(group.nr_tasks as u64),
             names(group),
             does(group).to_owned(),
+            number(group.recorded.wakeups),
+            number(group.model.wakeups),
+            number(100.0 * group.recorded.busy),
+            number(100.0 * group.model.busy),
         ]);
     }
     text += &table_text(&groups);
@@ -49,6 +55,7 @@ pub fn text(captured: &Captured) -> String {
             let _ = writeln!(text, "and {}", count(more as u64, "more control group"));
         }
     }
+    let _ = writeln!(text, "\n{}", check(&captured.check));
     let mut losses = losses(&captured.losses);
     losses.extend(captured.repeated_ns.map(|ns| {
         format!("the first {} alone are done again and again: more steps do not fit in a workload", duration_text(ns))
@@ -58,6 +65,30 @@ pub fn text(captured: &Captured) -> String {
     }
     losses.iter().for_each(|loss| _ = writeln!(text, "{loss}"));
     text
+}
+
+/// The model against the recording, in a line.
+fn check(check: &Check) -> String {
+    let of = |rates: &Rates| format!("{} wake-ups/s, busy {}%", number(rates.wakeups), number(100.0 * rates.busy));
+    format!("check: recorded {}; the model, without a scheduler: {}", of(&check.recorded), of(&check.model))
+}
+
+/// What is to be warned of if the model does more or less than was recorded: which groups do. `None` if all do about as
+/// much.
+pub fn off(captured: &Captured) -> Option<String> {
+    const MOST: usize = 3;
+    let all: Vec<String> = captured.off().map(names).collect();
+    let more = all.len().saturating_sub(MOST);
+    let which = match all.len() {
+        0 if !captured.check.model.is_off(&captured.check.recorded) => return None,
+        0 => "all groups together".to_owned(),
+        _ => all.iter().take(MOST).cloned().collect::<Vec<_>>().join("; "),
+    };
+    let more = if more > 0 { format!(" and {}", count(more as u64, "more group")) } else { String::new() };
+    Some(format!(
+        "the model does more or less than was recorded, by more than 30%: {which}{more}; \
+         --exact keeps every step, and a shorter --window leaves out what is not alike"
+    ))
 }
 
 /// The control groups.
@@ -323,6 +354,10 @@ fn prediction_row(row: &PredictedRow) -> Value {
     })
 }
 
+fn rates(rates: &Rates) -> Value {
+    json!({"wakeups_per_s": rates.wakeups, "busy_pct": 100.0 * rates.busy})
+}
+
 /// What was captured, as JSON.
 pub fn json(captured: &Captured) -> Value {
     let Losses { unseen_wakeups, woken_awake, unknown_wakers, never_ran, implied_replies } = captured.losses;
@@ -341,7 +376,14 @@ pub fn json(captured: &Captured) -> Value {
             "cycles": group.cycles,
             "kernel": group.kernel,
             "once": group.once,
+            "recorded": rates(&group.recorded),
+            "model": rates(&group.model),
         })).collect::<Vec<_>>(),
+        "check": {
+            "recorded": rates(&captured.check.recorded),
+            "model": rates(&captured.check.model),
+            "length_ns": captured.check.length_ns,
+        },
         "control_groups": captured.task_groups.iter().map(|CapturedTaskGroup { name, group, nr_tasks }| json!({
             "name": name,
             "weight": group.weight,

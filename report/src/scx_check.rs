@@ -32,7 +32,7 @@ pub struct Again {
 
 fn what_it_is(kind: Kind) -> String {
     match kind {
-        Kind::Fault => "a program did what it may not".to_owned(),
+        Kind::Fault => "a program did what it may not, or hung".to_owned(),
         Kind::Error => "the scheduler ended".to_owned(),
         Kind::Stall => format!("a task did not run for {} s", LONG_TIMEOUT_MS / 1000),
         Kind::Order => "the core called an operation out of order, which is an error of wakelab".to_owned(),
@@ -86,7 +86,7 @@ pub fn text(about: &About<'_>, checked: &Checked, again: &[Again]) -> String {
 }
 
 fn found(smallest: &Smallest, again: &Again, workloads: u32) -> String {
-    let Smallest { finding, numbers, machine, tasks, tried, toml } = smallest;
+    let Smallest { finding, numbers, machine, tasks, tried, toml: _ } = smallest;
     let mut listed: Vec<String> = numbers.iter().take(8).map(u32::to_string).collect();
     if numbers.len() > listed.len() {
         listed.push("...".to_owned());
@@ -102,10 +102,10 @@ fn found(smallest: &Smallest, again: &Again, workloads: u32) -> String {
         writeln!(text, "  the smallest of {tried} that were tried: {} on {machine}", count((*tasks).into(), "task"));
     text += &indented(&finding.what, "    ");
     match &again.file {
-        Some(file) => _ = writeln!(text, "  its workload: {file}"),
-        None => text += &indented(toml, "    "),
+        Some(file) => _ = writeln!(text, "  its workload: {file}\n  again: {}", again.command),
+        // A here-document begins and ends at the beginning of a line.
+        None => _ = writeln!(text, "  again, with its workload:\n{}", again.command),
     }
-    let _ = writeln!(text, "  again: {}", again.command);
     text
 }
 

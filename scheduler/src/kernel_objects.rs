@@ -6,8 +6,9 @@ use wakelab_bpf::btf::Btf;
 use wakelab_bpf::image::Image;
 use wakelab_bpf::memory::Memory;
 use wakelab_ext::cgroup::ROOT;
-use wakelab_ext::entity::Curr;
+use wakelab_ext::entity::{Curr, Dsq};
 use wakelab_ext::ext::{Ext, ExtStats};
+use wakelab_ext::flags::{SCX_DSQ_GLOBAL, SCX_DSQ_LOCAL};
 use wakelab_ext::ops::{Priorities, TaskInfo, pid, task_of_pid};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
@@ -38,18 +39,23 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     (
         "task_struct",
         &[
+            "__state",
             "cgroups",
             "comm",
             "cpus_mask",
             "cpus_ptr",
             "flags",
             "group_leader",
+            // No task waits for a disk.
+            "in_iowait",
             "migration_disabled",
             "mempolicy",
             "mm",
+            "nivcsw",
             "normal_prio",
             "nr_cpus_allowed",
             "numa_preferred_nid",
+            "nvcsw",
             "on_cpu",
             "parent",
             "pid",
@@ -57,10 +63,15 @@ pub const FIELDS: &[(&str, &[&str])] = &[
             "prio",
             "real_parent",
             "recent_used_cpu",
+            "sched_info.last_arrival",
+            "sched_info.last_queued",
+            "sched_info.pcount",
+            "sched_info.run_delay",
             "sched_task_group",
             "scx.ddsp_dsq_id",
             "scx.ddsp_enq_flags",
             "scx.disallow",
+            "scx.dsq",
             "scx.dsq_vtime",
             "scx.flags",
             "scx.selected_cpu",
@@ -69,9 +80,12 @@ pub const FIELDS: &[(&str, &[&str])] = &[
             "scx.tid",
             "scx.weight",
             "se.sum_exec_runtime",
+            "start_boottime",
+            "start_time",
             "static_prio",
             "stime",
             "tgid",
+            "thread_info.cpu",
             "utime",
             "wake_cpu",
         ],
@@ -95,7 +109,7 @@ pub const FIELDS: &[(&str, &[&str])] = &[
             "scx.nr_running",
         ],
     ),
-    ("cgroup", &["ancestors", "kn", "level", "self", "subsys"]),
+    ("cgroup", &["ancestors", "dom_cgrp", "kn", "level", "self", "subsys"]),
     ("cgroup_subsys_state", &["cgroup", "parent"]),
     // Programs come to none: `cpufreq_cpu_data` has no place in memory.
     ("cpufreq_policy", &["cpuinfo.max_freq", "max"]),
@@ -103,6 +117,7 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ("task_group", &["css.cgroup", "idle"]),
     ("kernfs_node", &["id", "name"]),
     ("cpumask", &["bits"]),
+    ("scx_dispatch_q", &["id"]),
     ("pcpu_hot", &["preempt_count"]),
     // Nobody attaches a scheduler for a control group of its own.
     ("sched_ext_ops", &["sub_cgroup_id"]),
@@ -147,10 +162,18 @@ enum Change {
     SumExecRuntime,
     OnCpu,
     Cpu,
+    State,
+    StartTime,
+    Nvcsw,
+    Nivcsw,
+    Pcount,
+    RunDelay,
+    LastArrival,
+    LastQueued,
 }
 
 /// The fields that have it.
-const CHANGES: [(&str, Change); 11] = [
+const CHANGES: [(&str, Change); 21] = [
     ("flags", Change::Flags),
     ("scx.flags", Change::ScxFlags),
     ("scx.weight", Change::Weight),
@@ -162,6 +185,16 @@ const CHANGES: [(&str, Change); 11] = [
     ("on_cpu", Change::OnCpu),
     ("recent_used_cpu", Change::Cpu),
     ("wake_cpu", Change::Cpu),
+    ("thread_info.cpu", Change::Cpu),
+    ("__state", Change::State),
+    ("start_time", Change::StartTime),
+    ("start_boottime", Change::StartTime),
+    ("nvcsw", Change::Nvcsw),
+    ("nivcsw", Change::Nivcsw),
+    ("sched_info.pcount", Change::Pcount),
+    ("sched_info.run_delay", Change::RunDelay),
+    ("sched_info.last_arrival", Change::LastArrival),
+    ("sched_info.last_queued", Change::LastQueued),
 ];
 
 /// What changes of a run queue.
@@ -276,6 +309,10 @@ pub struct KernelObjects {
     changes: Vec<(Field, Change)>,
     /// The same of [`RQ_CHANGES`].
     rq_changes: Vec<(Field, RqChange)>,
+    /// Where `scx.dsq` is, if programs read it; the queues' structs so far, and their layout.
+    scx_dsq: Option<Field>,
+    dsqs: BTreeMap<Dsq, u64>,
+    dispatch_q: Layout,
     /// `scx.slice` and `scx.dsq_vtime`, which every operation reads.
     slice: u32,
     dsq_vtime: u32,
@@ -348,6 +385,9 @@ impl KernelObjects {
         let mut objects = KernelObjects {
             changes: task.changes(&CHANGES, |_| true),
             rq_changes: rq.changes(&RQ_CHANGES, |_| true),
+            scx_dsq: task.get("scx.dsq"),
+            dsqs: BTreeMap::new(),
+            dispatch_q: Layout::new(btf, "scx_dispatch_q"),
             slice,
             dsq_vtime,
             tasks: Vec::new(),
@@ -401,11 +441,13 @@ impl KernelObjects {
         };
         self.changes = self.task.changes(&CHANGES, |path| accessed("task_struct", path));
         self.rq_changes = self.rq.changes(&RQ_CHANGES, |path| accessed("rq", path));
+        self.scx_dsq = self.scx_dsq.filter(|_| accessed("task_struct", "scx.dsq"));
     }
 
     fn add_cpu(&mut self, memory: &mut Memory, cpu: Cpu) {
         let idle = memory.region(&format!("idle task of CPU {cpu}"), self.task.size);
         put(memory, idle, self.task.get("flags"), u64::from(PF_IDLE | PF_KTHREAD));
+        put(memory, idle, self.task.get("thread_info.cpu"), u64::from(cpu));
         put(memory, idle, self.task.get("prio"), 120);
         put(memory, idle, self.task.get("static_prio"), 120);
         if let Some(cpus_mask) = self.task.get("cpus_mask") {
@@ -515,7 +557,8 @@ impl KernelObjects {
     /// `bpf_task_acquire()` of the task at an address. Idle tasks stay anyway.
     pub fn hold_task(&mut self, addr: u64) {
         if let Some(task) = self.task_at(addr) {
-            self.tasks[task.0 as usize].held += 1;
+            let held = &mut self.tasks[task.0 as usize].held;
+            *held = held.saturating_add(1);
         }
     }
 
@@ -663,6 +706,15 @@ impl KernelObjects {
                         u64::from(runs)
                     }
                     Change::Cpu => u64::from(entity.cpu),
+                    Change::State => u64::from(!entity.queued),
+                    Change::StartTime => UPTIME_NS + entity.created_at,
+                    Change::Nvcsw => entity.switches[0],
+                    Change::Nivcsw => entity.switches[1],
+                    Change::Pcount => entity.sched_info.pcount,
+                    Change::RunDelay => entity.sched_info.run_delay,
+                    // The clock of a task that has not run in this run is older.
+                    Change::LastArrival => UPTIME_NS + entity.sched_info.last_arrival,
+                    Change::LastQueued => entity.sched_info.last_queued.map_or(0, |since| UPTIME_NS + since),
                 };
                 let place = &mut bytes[field.offset as usize..];
                 match field.size {
@@ -671,6 +723,11 @@ impl KernelObjects {
                     _ => place[..8].copy_from_slice(&value.to_le_bytes()),
                 }
             }
+        }
+        if let Some(field) = self.scx_dsq {
+            let dsq = entity.dsq.map(|(dsq, _)| dsq);
+            let at = dsq.map_or(0, |dsq| self.dsq_addr(memory, dsq));
+            put(memory, addr, Some(field), at);
         }
         if of.mask != entity.mask {
             let allowed = ext.cpus_ptr(task);
@@ -688,6 +745,31 @@ impl KernelObjects {
             put(memory, addr, self.task.get("sched_task_group"), self.cgroups.task_group(entity.group));
             self.tasks[task.0 as usize].group = entity.group;
         }
+        addr
+    }
+
+    /// Sets `p->__state` while an operation runs, if programs read it: it is not always what the queues tell.
+    pub fn set_state(&self, memory: &mut Memory, task: TaskId, state: u32) {
+        let field = self.changes.iter().find(|(_, change)| matches!(change, Change::State));
+        if let (Some(&(field, _)), Some(addr)) = (field, self.addr(task)) {
+            put(memory, addr, Some(field), u64::from(state));
+        }
+    }
+
+    /// The address of a queue's `struct scx_dispatch_q`, which has nothing but its id.
+    fn dsq_addr(&mut self, memory: &mut Memory, dsq: Dsq) -> u64 {
+        if let Some(&addr) = self.dsqs.get(&dsq) {
+            return addr;
+        }
+        let id = match dsq {
+            Dsq::Local(_) => SCX_DSQ_LOCAL,
+            Dsq::Global(_) => SCX_DSQ_GLOBAL,
+            Dsq::User(id) => id,
+        };
+        let addr = memory.region("scx_dispatch_q", self.dispatch_q.size.max(64));
+        put(memory, addr, self.dispatch_q.get("id"), id);
+        memory.set_read_only(addr, true);
+        self.dsqs.insert(dsq, addr);
         addr
     }
 

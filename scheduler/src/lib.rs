@@ -20,6 +20,7 @@ mod loader;
 mod loaders;
 #[cfg(test)]
 mod test_support;
+mod user_space;
 
 pub use kernel_objects::FIELDS;
 pub use kfuncs::KFUNCS;

@@ -3,16 +3,19 @@
 use crate::bpf_ops::{BpfOps, State};
 use crate::kernel_objects::{KernelObjects, refused_fields};
 use crate::kfuncs;
-use crate::loaders::{Finds, Loading, Step, loading};
+use crate::loaders::{Finds, Known, Loading, Step, loading};
+use crate::user_space;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use wakelab_bpf::btf::Btf;
+use wakelab_bpf::btf::{Btf, Kind};
 use wakelab_bpf::image::{Image, Map, MapKind, Member, StructOps};
 use wakelab_bpf::machine::{Limits, Machine};
 use wakelab_bpf::{Kconfig, LinkOptions, Object, VariableError};
 use wakelab_ext::ext::Declared;
+use wakelab_ext::flags::{SCX_OPS_FLAGS, SCX_WATCHDOG_MAX_TIMEOUT_MS};
 use wakelab_ext::ops::{Host, Op, Ops, Scheduler};
 use wakelab_kernel::{ExtRules, ExtTypes};
 
@@ -29,6 +32,8 @@ pub struct BpfScheduler {
     identity: String,
     /// The object for each kernel that it was loaded on so far.
     linked: Mutex<Vec<(LinkKey, Linking)>>,
+    /// Ends its programs once it is set.
+    stop: Option<&'static AtomicBool>,
 }
 
 /// What tells how an object is linked: the kernel's types, its version, and CONFIG_HZ.
@@ -65,6 +70,7 @@ impl BpfScheduler {
             programs: Vec::new(),
             identity: identity.to_owned(),
             linked: Mutex::default(),
+            stop: None,
         })
     }
 
@@ -73,6 +79,12 @@ impl BpfScheduler {
     pub fn set(&mut self, variable: &str, value: i128) {
         self.settings.push((variable.to_owned(), value));
         self.identity.push_str(&format!(",{variable}={value}"));
+    }
+
+    /// Ends its programs once `stop` is set: the flag that the simulated run is given, too. The run does not look while
+    /// a program runs.
+    pub fn stop_with(&mut self, stop: &'static AtomicBool) {
+        self.stop = Some(stop);
     }
 
     /// Adds flags to those of its `sched_ext_ops`, as loaders do before they load it.
@@ -130,7 +142,8 @@ impl BpfScheduler {
         let mut image = linked.image.clone();
         let known_flags = u64::from(host.rules.ops_flags);
         let ops = sched_ext_ops(&image).expect("link() has looked for it");
-        let (mut declared, mut programs) = declared(ops, known_flags)?;
+        let (mut declared, mut programs) = declared(ops)?;
+        check_member(&image, &programs)?;
         let types_of_object = self.object.btf();
         let size_of = |name: &str| types_of_object.size(types_of_object.find_composite(name)?);
         let kernel_has = |name: &str| linked.btf.function(name).is_some();
@@ -146,8 +159,12 @@ impl BpfScheduler {
             setting: &setting,
         };
         let mut loading = loading(&declared.name, &finds)?;
+        self.check_release(&mut loading)?;
         let own = self.programs.iter().cloned();
         loading.after_load.extend(own.map(|(name, context)| Step::Program { name: name.into(), context }));
+        if loading.flags.is_none() {
+            init_flags(declared.flags, host, &mut loading.warnings)?;
+        }
         declared.flags = loading.flags.unwrap_or(declared.flags) | loading.added_flags | self.flags;
         declared.flags &= known_flags;
         loading.without.iter().for_each(|&op| programs[op as usize] = None);
@@ -169,16 +186,64 @@ impl BpfScheduler {
             Err(error) if !matches!(error, VariableError::Missing(_)) => Err(error.to_string()),
             _ => Ok(()),
         };
+        let mut missing: Vec<String> = Vec::new();
+        let mut note = |result: Result<(), VariableError>, variable: &str| {
+            let root = variable.split(['[', '.']).next().unwrap_or(variable);
+            if matches!(result, Err(VariableError::Missing(_))) && !missing.iter().any(|known| known == root) {
+                missing.push(root.to_owned());
+            }
+            set(result)
+        };
         for (variable, value) in &loading.numbers {
-            set(image.set_number(variable, *value))?;
+            note(image.set_number(variable, *value), variable)?;
         }
         for (variable, values) in &loading.arrays {
-            set(image.set_array(variable, values))?;
+            note(image.set_array(variable, values), variable)?;
         }
         for (variable, value) in &self.settings {
             image.set_number(variable, *value).map_err(|error| error.to_string())?;
         }
+        if let (Known::Crate(release), false) = (loading.known, missing.is_empty()) {
+            loading.warnings.push(format!(
+                "its loader is known here as of {release}, which sets {}: this object is of another release and has no \
+                 such variables",
+                user_space::listed(&missing)
+            ));
+        }
         Ok(Opened { linked, image, declared, programs, loading })
+    }
+
+    /// Refuses an object whose programs want more than its loader, as it is known here, gives them
+    /// (`bpf_prog_test_run_syscall()` would return EINVAL, or the program read what nobody wrote).
+    fn check_release(&self, loading: &mut Loading) -> Result<(), String> {
+        let release = match loading.known {
+            Known::Crate(release) => format!("that of {release}"),
+            Known::Tool | Known::No => "that of another version".to_owned(),
+        };
+        let steps = loading.after_load.iter().chain(loading.after_attach.iter().map(|(_, step)| step));
+        let mut longer: Vec<&str> = Vec::new();
+        for step in steps {
+            let Step::Program { name, context } = step else { continue };
+            let Some(size) = user_space::context_size(self.object.btf(), name) else { continue };
+            let given = context.len() as u64;
+            if given < size {
+                return Err(format!(
+                    "wakelab's loader is {release} and does not fit {name}() of this object, which takes {size} bytes where \
+                     that loader gives {given}: it is of another release"
+                ));
+            }
+            if given > size && !longer.contains(&&**name) {
+                longer.push(name);
+            }
+        }
+        let warnings: Vec<String> = longer
+            .iter()
+            .map(|name| {
+                format!("wakelab's loader is {release} and may not fit {name}() of this object, which takes less")
+            })
+            .collect();
+        loading.warnings.extend(warnings);
+        Ok(())
     }
 
     /// The object, linked for a kernel of these types. It is linked once for each kernel.
@@ -296,23 +361,69 @@ fn kconfig(rules: &ExtRules, hz: u64) -> BTreeMap<String, Kconfig> {
 /// Sets what every loader sets: the constants of the kernel that programs have as variables (`SCX_ENUM_INIT()`), 0 for
 /// those that the kernel lacks.
 fn set_constants(image: &mut Image, btf: &Btf) -> Result<(), String> {
-    let names: Vec<String> = image
-        .maps
-        .iter()
-        .flat_map(|map| &map.variables)
-        .filter(|variable| variable.name.starts_with("__SCX_"))
-        .map(|variable| variable.name.clone())
-        .collect();
-    for name in names {
-        let value = btf.enum_value(None, name.trim_start_matches('_')).unwrap_or(0);
-        image.set_number(&name, i128::from(value)).map_err(|error| error.to_string())?;
+    // An object can have many variables, and the kernel has many constants: each is looked at once.
+    let mut constants: BTreeMap<&str, u64> = BTreeMap::new();
+    for id in 1..btf.len() {
+        if let Kind::Enum { values, .. } = &btf.get(id).kind {
+            for (name, value) in values {
+                constants.entry(btf.string(*name)).or_insert(*value);
+            }
+        }
+    }
+    let value = |name: &str| {
+        let constant = name.strip_prefix("__").filter(|name| name.starts_with("SCX_"))?;
+        Some(constants.get(constant).copied().unwrap_or(0))
+    };
+    image.set_numbers(&value).map_err(|error| error.to_string())
+}
+
+/// `bpf_scx_check_member()`: only operations that may sleep have sleepable programs.
+fn check_member(image: &Image, programs: &[Option<u32>; Op::ALL.len()]) -> Result<(), String> {
+    const MAY_SLEEP: [Op; 7] =
+        [Op::Init, Op::InitTask, Op::CgroupInit, Op::CgroupExit, Op::CgroupPrepMove, Op::CpuOnline, Op::CpuOffline];
+    for op in Op::ALL.into_iter().filter(|op| !MAY_SLEEP.contains(op)) {
+        let Some(function) = programs[op as usize].and_then(|program| image.functions.get(program as usize)) else {
+            continue;
+        };
+        if function.section.split('/').next() == Some("struct_ops.s") {
+            return Err(format!(
+                "ops.{}() is a sleepable program ({}() in SEC(\"{}\")), which no kernel loads (EINVAL, \
+                 bpf_scx_check_member()); expected SEC(\"struct_ops\")",
+                op.name(),
+                function.name,
+                function.section
+            ));
+        }
     }
     Ok(())
 }
 
-/// What an instance of `sched_ext_ops` declares, and its programs. Flags that the kernel lacks are left out, as loaders
-/// do (`__COMPAT_ENUM_OR_ZERO()`).
-fn declared(ops: &StructOps, known_flags: u64) -> Result<(Declared, [Option<u32>; Op::ALL.len()]), String> {
+/// `bpf_scx_init_member()` of an object's own flags. Those of other kernels are left out with a warning, as their
+/// loaders have to (`__COMPAT_ENUM_OR_ZERO()`).
+fn init_flags(flags: u64, host: &Host<'_>, warnings: &mut Vec<String>) -> Result<(), String> {
+    let unknown = flags & !u64::from(host.rules.ops_flags);
+    let named: Vec<String> =
+        SCX_OPS_FLAGS.iter().filter(|(_, flag)| unknown & flag != 0).map(|(name, _)| (*name).to_owned()).collect();
+    let nowhere = SCX_OPS_FLAGS.iter().fold(unknown, |left, (_, flag)| left & !flag);
+    if nowhere != 0 {
+        return Err(format!(
+            "its ops.flags have {nowhere:#x}, which no kernel has as flags of schedulers: {} refuses it (EINVAL, \
+             bpf_scx_init_member())",
+            host.kernel
+        ));
+    }
+    if !named.is_empty() {
+        warnings.push(format!(
+            "{} has no {}, and would refuse the object (EINVAL): left out here, as a loader has to do there",
+            host.kernel,
+            user_space::listed(&named)
+        ));
+    }
+    Ok(())
+}
+
+/// What an instance of `sched_ext_ops` declares, and its programs, with the limits of `bpf_scx_init_member()`.
+fn declared(ops: &StructOps) -> Result<(Declared, [Option<u32>; Op::ALL.len()]), String> {
     let mut programs = [None; Op::ALL.len()];
     let mut declared = Declared {
         name: String::new(),
@@ -335,8 +446,16 @@ fn declared(ops: &StructOps, known_flags: u64) -> Result<(Declared, [Option<u32>
             }
             Member::Text(text) if name == "name" => declared.name.clone_from(text),
             Member::Number(number) => match name.as_str() {
-                "flags" => declared.flags = *number & known_flags,
+                "flags" => declared.flags = *number,
+                "dispatch_max_batch" if i32::try_from(*number).is_err() => {
+                    return Err(format!("its ops.dispatch_max_batch is {number}; kernels refuse it (E2BIG)"));
+                }
                 "dispatch_max_batch" => declared.dispatch_max_batch = *number as u32,
+                "timeout_ms" if *number > u64::from(SCX_WATCHDOG_MAX_TIMEOUT_MS) => {
+                    return Err(format!(
+                        "its ops.timeout_ms is {number}; kernels take up to {SCX_WATCHDOG_MAX_TIMEOUT_MS} (E2BIG)"
+                    ));
+                }
                 "timeout_ms" => declared.timeout_ms = *number as u32,
                 _ => {}
             },
@@ -371,6 +490,9 @@ impl Scheduler for BpfScheduler {
         let has = |name: &str| kfuncs::find(name).is_some();
         let mut machine =
             Machine::new(image, &Limits::default(), nr_cpus, &has).map_err(|refused| refused.to_string())?;
+        if let Some(stop) = self.stop {
+            machine.set_stop(stop);
+        }
         let mut objects = KernelObjects::new(btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
         objects.only_accessed(machine.image());
         let state = State::new(&machine, objects, programs, host);
@@ -378,8 +500,12 @@ impl Scheduler for BpfScheduler {
     }
 
     fn warnings(&self, host: &Host<'_>) -> Vec<String> {
-        let opened = self.opened(host).map(|opened| opened.loading.warnings).unwrap_or_default();
-        opened.into_iter().map(|warning| format!("{}: {warning}", self.name)).collect()
+        let Ok(Opened { image, declared, mut loading, .. }) = self.opened(host) else { return Vec::new() };
+        loading.warnings.extend(user_space::set_but_unread(&image, &self.settings));
+        if loading.known == Known::No {
+            loading.warnings.extend(user_space::of_unknown_loader(&image, &declared.name, &self.settings));
+        }
+        loading.warnings.into_iter().map(|warning| format!("{}: {warning}", self.name)).collect()
     }
 
     fn identity(&self) -> &str {

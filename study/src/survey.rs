@@ -169,7 +169,7 @@ pub fn ranking<'a>(found: &'a MatrixComparison, verdicts: &'a [Verdict<'_>]) -> 
         let by_pct =
             |a: &(&CompareRow, &JudgedRow), b: &(&CompareRow, &JudgedRow)| a.0.compare_pct.total_cmp(&b.0.compare_pct);
         let identical = verdict.count(RowVerdict::Identical);
-        if identical == verdict.rows.len() {
+        if identical == verdict.rows.len() && identical > 0 {
             idle.push(variant);
             continue;
         }

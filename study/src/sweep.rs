@@ -6,6 +6,8 @@
 use crate::compare::jobs::run_all;
 use crate::compare::{Case, Experiment, RunFailed, RunId, RunProgress, Runner, run_base};
 use crate::experiment::{AxisValue, Grid, Remembering, Shipped, SpecError, SweepSpec};
+use crate::fence::worker::is_worker;
+use crate::fence::{Answer, answer, serve_all};
 use oorandom::Rand64;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -275,7 +277,7 @@ impl Sweep {
         let point = self.point(number);
         let experiment = self.experiment(&point).map_err(SweepError::Spec)?;
         let case = &experiment.cases[point.case];
-        let (id, stats) = match run_base(making.runner, &experiment, case, repeat, making.stop) {
+        let (id, stats) = match run_base(making.runner, &experiment, case, (repeat, run), making.stop) {
             Ok(None) => return Ok(None),
             Ok(Some((id, stats))) => (id, Ok(stats)),
             Err(RunFailed { run, why }) => (*run, Err(why.to_string())),
@@ -301,6 +303,21 @@ impl Sweep {
             stats,
         };
         Ok(Some((id, row)))
+    }
+
+    /// In a worker of [`Fence`](crate::fence::Fence): makes the runs that it is asked for, and does not return.
+    pub fn serve(&self) {
+        if is_worker() {
+            serve_all(|question| {
+                let Some(run) = question.number.filter(|run| *run < self.runs()) else { return Answer::Unknown };
+                let number = run / u64::from(self.spec.repeats);
+                let number = self.drawn.as_ref().map_or(number, |drawn| drawn[number as usize]);
+                match self.experiment(&self.point(number)) {
+                    Ok(experiment) => answer([&*experiment], question),
+                    Err(_) => Answer::Unknown,
+                }
+            });
+        }
     }
 
     /// The point of that number.

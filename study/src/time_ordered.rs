@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
-    CpuValue, CpuValues, InOrder, Migration, Migrations, PackagePower, PackagePowers, ScxStepRow, ScxSteps, SdShared,
-    SdSharedWrites, Source, Switch, Switches, Wake, Wakes,
+    CpuValue, CpuValues, InOrder, Migration, Migrations, Names, PackagePower, PackagePowers, ScxStepRow, ScxSteps,
+    SdShared, SdSharedWrites, Source, Switch, Switches, TaskName, Wake, Wakes,
 };
 use wakelab_sched::cpumask::Cpu;
 
@@ -35,6 +35,8 @@ pub(crate) enum SourceEvent {
     Idle(CpuValue),
     /// A change of the frequency of a CPU.
     Frequency(CpuValue),
+    /// The name of a task.
+    Name(TaskName),
     /// The power of a package.
     Power(PackagePower),
     /// A hint of the LLC with this lowest CPU.
@@ -92,6 +94,11 @@ impl<'a> TimeOrdered<'a> {
     /// Opens wake-ups, migrations and switches.
     fn of(source: &Source, mut wakes: WakeupStream) -> Self {
         let mut tables = TimeOrdered::empty();
+        if let Source::Recorded(of) = source {
+            // Before what happens at the same time.
+            let mut names = Names::new(of.names.clone());
+            tables.add(move || Ok(names.next_name()?.map(|named| (named.t_ns, SourceEvent::Name(named)))));
+        }
         let share = Rc::clone(&tables.share);
         tables.add(move || {
             let found = wakes.next()?;

@@ -259,7 +259,7 @@ pub enum Kind {
     Condition,
     /// A barrier. Its capacity is how many tasks meet there.
     Barrier,
-    /// A semaphore of the kernel. Its capacity is the count that it begins with.
+    /// A semaphore of the kernel. Its capacity is the count that it begins with, 0 or more.
     Semaphore,
     /// A bound workqueue. Its capacity is how many items are queued on a CPU before its kworker takes them.
     Workqueue,

@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         (None, _) => {}
     }
     print(&wakelab_report::capture::text(&captured))?;
-    say_losses(&captured, machine.as_ref(), &args.out);
+    say_losses(&captured, machine.as_ref(), args.exact, &args.out);
     Ok(Exit::Done)
 }
 
@@ -110,7 +110,10 @@ pub fn captured(
     Ok(captured?)
 }
 
-fn say_losses(captured: &Captured, machine: Option<&Machine>, out: &Path) {
+fn say_losses(captured: &Captured, machine: Option<&Machine>, exact: bool, out: &Path) {
+    if let Some(warning) = wakelab_report::capture::off(captured).filter(|_| !exact) {
+        say!("warning: {warning}");
+    }
     if machine.is_none() {
         say!(
             "warning: no machine is known, so that work has in it what the kernel cost, and slow CPUs and busy SMT \

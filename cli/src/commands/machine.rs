@@ -33,7 +33,7 @@ pub enum Args {
     /// stderr and into the file. Exits with 2, writing nothing, if a file is missing or files contradict each other.
     /// `wakelab docs machines` lists what is read.
     Import {
-        /// The /sys tree.
+        /// The /sys tree, or a file of `lstopo --of xml`.
         #[arg(long, value_name = "DIR", default_value = "/sys")]
         sysfs: PathBuf,
         /// The name of the machine.

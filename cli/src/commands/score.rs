@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use wakelab_input::files;
 use wakelab_report::score as report;
 use wakelab_study::experiment::Panel;
+use wakelab_study::fence::worker::is_worker;
 use wakelab_study::score::{Candidate, Rung, ScoreError, Scoring, score};
 
 pub const EXAMPLE: &str = "\
@@ -78,8 +79,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     panel.seed = args.seed.seed.unwrap_or(panel.seed);
     panel.set_schedulers(&args.cache.schedulers());
     let candidate = Candidate { switches: &args.with, last: args.rung, held_out: args.held_out };
-    let (out, stop) = (args.out.open()?, stop_flag()?);
-    let found = CachedSimulator::open(&args.cache)?.with(|runner| {
+    let (out, stop) = (if is_worker() { None } else { args.out.open()? }, stop_flag()?);
+    let found = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let bar = RunBar::new();
         let found = score(&panel, candidate, &Scoring { runner, jobs: args.jobs.jobs(), progress: &bar, stop });
         bar.finish();

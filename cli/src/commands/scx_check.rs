@@ -2,7 +2,7 @@
 
 use super::Hint;
 use super::simulate::deliver;
-use crate::cache::CacheFlags;
+use crate::cache::{CacheFlags, fence};
 use crate::completion;
 use crate::flags::{self, FormatFlag, JobsFlag, SeedFlag, TableFormat};
 use crate::out_file::OutFile;
@@ -50,7 +50,7 @@ pub struct Args {
     workload: Option<PathBuf>,
     /// Write the smallest failing workloads to this folder.
     ///
-    /// A file for each kind: stall.toml. Without it they are printed.
+    /// A file for each kind: stall.toml. Without it they are printed, in the commands that run them again.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The seed.
@@ -111,11 +111,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let done = |finished: usize| bar.done(finished as u64);
     let stop = stop_flag()?;
     let jobs = args.jobs.jobs();
-    let check = Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, done: &done };
+    let fence = fence();
+    let check =
+        Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, fence: &fence, done: &done };
     let is_json = args.format.format == TableFormat::Json;
     if let Some(file) = &args.workload {
         return one(&check, file, &about, is_json);
     }
+    check.serve(None);
     let checked = check.check(args.budget);
     bar.finish();
     let checked = match checked {
@@ -147,6 +150,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 fn one(check: &Check<'_>, file: &Path, about: &About<'_>, is_json: bool) -> anyhow::Result<Exit> {
     let text = read_text(file).map_err(|error| anyhow::anyhow!("--workload: {error}"))?;
     let workload = from_toml(&text, file, 1).map_err(|error| anyhow::anyhow!("--workload: {error}"))?;
+    check.serve(Some(&workload));
     let seen = match check.check_workload(&workload) {
         Ok(Some(seen)) => seen,
         Ok(None) => {
@@ -175,21 +179,24 @@ fn again(args: &Args, about: &About<'_>, checked: &Checked) -> Vec<Again> {
         let before = checked.smallest[..at].iter().filter(|other| other.finding.kind == kind).count();
         let name = if before == 0 { kind.name().to_owned() } else { format!("{}-{}", kind.name(), before + 1) };
         let file = args.out.as_ref().map(|out| out.join(format!("{name}.toml")).display().to_string());
-        let printed = format!("{name}.toml");
         // A machine of a file has the name of its file.
         let machine = args.machine.as_deref().unwrap_or(&smallest.machine);
-        let (seed, file_or_printed) = (about.seed.to_string(), file.as_deref().unwrap_or(&printed));
+        let (seed, file_or_stdin) = (about.seed.to_string(), file.as_deref().unwrap_or("/dev/stdin"));
         let words = [
             ["wakelab", "scx-check"].as_slice(),
-            &[about.scheduler, "--workload", file_or_printed, "--machine", machine],
+            &[about.scheduler, "--workload", file_or_stdin, "--machine", machine],
             &["--kernel", about.kernel, "--seed", &seed],
         ]
         .concat();
-        let command = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
+        let mut command = shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "));
+        if file.is_none() {
+            // As typed it runs again what was found: the workload is in it.
+            command.push_str(&format!(" <<'END'\n{}END", smallest.toml));
+        }
         again.push(Again { file, command });
     }
     if args.out.is_none() && !again.is_empty() {
-        say!("the workloads are printed; --out DIR writes them to files");
+        say!("each command below has its workload in it; --out DIR writes them to files");
     }
     again
 }

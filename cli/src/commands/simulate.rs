@@ -17,6 +17,7 @@ use wakelab_report::numbers::thousands;
 use wakelab_study::compare::{Comparison, Experiment, Matrix, Recording, Runner, Until, compare};
 use wakelab_study::experiment::{Given, MatrixSpec, REPEATS_MAX, Spec};
 use wakelab_study::fail_if::FailIf;
+use wakelab_study::fence::serve_runs;
 use wakelab_study::picture::{Pictured, Pictures};
 use wakelab_study::trace::TraceFolder;
 use wakelab_study::verdict::{JudgedRow, Verdict, verdict};
@@ -146,6 +147,7 @@ impl SimulationFlags {
 /// writable.
 pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
     let experiment = spec.resolve()?;
+    serve_runs([&experiment]);
     say_warnings(&experiment.warnings);
     flags.claim_outputs()?;
     let out = flags.out.open()?;
@@ -189,7 +191,7 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
     let several = experiment.cases.len() > 1;
     let traces = flags.perfetto.as_deref().map(|path| trace_folder(path, several)).transpose()?;
     let simulator =
-        if events.is_some() { CachedSimulator::without_cache() } else { CachedSimulator::open(&flags.cache)? };
+        if events.is_some() { CachedSimulator::without_cache() } else { CachedSimulator::open(&flags.cache)?.fenced() };
     let found = simulator.with(|runner| -> Result<_, String> {
         let recording = Recording { events: events.as_ref(), traces: traces.as_ref(), others: runner };
         let writes = events.is_some() || traces.is_some();

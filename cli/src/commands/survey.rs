@@ -20,6 +20,7 @@ use wakelab_report::survey as report;
 use wakelab_study::capture::{Captured, recorded_side};
 use wakelab_study::compare::{Matrix, MatrixComparison, Variant};
 use wakelab_study::experiment::{AddedSide, Given, MatrixSpec, NamedSide};
+use wakelab_study::fence::serve_runs;
 use wakelab_study::survey::{CAPTURED, Surveyed, THIS_MACHINE, loads, policies, ranking};
 use wakelab_study::verdict::{Verdict, matrix_verdicts};
 
@@ -135,6 +136,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let Some(subject) = subject else { return Ok(Exit::RunFailed) };
     let matrix = matrix(args, &subject)?;
+    serve_runs(&matrix.experiments);
     say_warnings(&matrix.warnings);
     let out = args.out.open()?;
     let plan = CachedSimulator::open(&args.cache)?.with(|runner| matrix.plan(runner));

@@ -332,7 +332,7 @@ fn file(args: &Args) -> &Path {
 }
 
 /// What messages call a captured workload that has no file.
-const CAPTURED_FILE: &str = "captured.toml";
+const CAPTURED_FILE: &str = "the captured workload (--workload writes it)";
 
 /// Whether what was captured behaves as the recording, roughly at least, simulated as it was recorded. `None` if it was
 /// interrupted.

@@ -28,6 +28,8 @@ pub struct Tables {
     pub decisions: Vec<PathBuf>,
     /// Wake-ups without a decision: those that chose no CPU, or all that were imported from another recorder.
     pub wakings: Vec<PathBuf>,
+    /// Names of tasks, of imports.
+    pub names: Vec<PathBuf>,
     /// Tasks that joined the queue of a running one, with that queue.
     pub preempts: Vec<PathBuf>,
     /// Passes of the load balancer, with what they read.
@@ -161,6 +163,7 @@ impl Tables {
         let files = match table {
             "decisions" => &mut self.decisions,
             "wakings" => &mut self.wakings,
+            "names" => &mut self.names,
             "preempts" => &mut self.preempts,
             "balance" => &mut self.balance,
             "switches" => &mut self.switches,
@@ -179,7 +182,7 @@ impl Tables {
     /// 99,999.
     fn in_order(&mut self) {
         let Tables { decisions, wakings, preempts, balance, switches, migrations, idle, frequencies, .. } = self;
-        let groups = [&mut self.task_groups, &mut self.group_members];
+        let groups = [&mut self.task_groups, &mut self.group_members, &mut self.names];
         for files in
             [decisions, wakings, preempts, balance, switches, migrations, idle, frequencies].into_iter().chain(groups)
         {
@@ -272,7 +275,7 @@ impl Tables {
     /// recordings. Files that cannot be read are ignored here.
     pub fn faults(&self) -> Vec<ReadError> {
         let mut tables = vec![&self.decisions, &self.wakings, &self.preempts, &self.balance, &self.switches];
-        tables.extend([&self.migrations, &self.task_groups, &self.group_members]);
+        tables.extend([&self.migrations, &self.task_groups, &self.group_members, &self.names]);
         let mut faults: Vec<ReadError> = tables.iter().filter_map(|files| missing_segment(files)).collect();
         let mut first: Option<(&Path, [Option<String>; COMMON_KEYS.len()])> = None;
         for path in tables.into_iter().flatten() {

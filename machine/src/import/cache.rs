@@ -137,7 +137,7 @@ fn agree(sys: &Sys<'_>, caches: &Caches, kind: Kind) -> Result<(), InputError> {
 
 impl Caches {
     /// Returns one entry for all CPUs whose caches of a kind are alike.
-    pub(super) fn rows(&self, sys: &Sys<'_>, notes: &mut Vec<String>) -> Vec<Cache> {
+    pub(super) fn rows(&self, sys: &Sys<'_>) -> Vec<Cache> {
         let mut rows: BTreeMap<(Kind, u32, u64, u32), Vec<Cpu>> = BTreeMap::new();
         let mut first: BTreeMap<(Kind, u64, u32), u32> = BTreeMap::new();
         let mut unsized_kinds: Vec<Kind> = Vec::new();
@@ -155,7 +155,7 @@ impl Caches {
         unsized_kinds.sort_unstable();
         unsized_kinds.dedup();
         for kind in unsized_kinds {
-            notes.push(format!("{} has no cpu*/cache/index*/size: it is left out of the caches", kind.name()));
+            sys.note(format!("{} has no cpu*/cache/index*/size: it is left out of the caches", kind.name()));
         }
         let row = |((kind, _, size_kib, shared_by), cpus): ((Kind, u32, u64, u32), Vec<Cpu>)| Cache {
             name: kind.name(),
@@ -177,6 +177,15 @@ impl Caches {
         // A CPU with only instruction caches would be odd, and shares no LLC.
         let own = |cpu| CpuMask::from_cpus(self.0.len() as u32, [cpu]);
         (0..).zip(&self.0).map(|(cpu, of)| last(of).map_or_else(|| own(cpu), |one| one.cpus.clone())).collect()
+    }
+
+    /// Returns, by CPU, the CPUs that share its cache for data of a level. `None` if a CPU has none.
+    pub(super) fn of_level(&self, level: u8) -> Option<Groups> {
+        let one = |of: &BTreeMap<Kind, One>| {
+            let mut kinds = of.iter().filter(|(kind, _)| kind.level == level && kind.holds != Holds::Instruction);
+            kinds.next().map(|(_, one)| one.cpus.clone())
+        };
+        self.0.iter().map(one).collect()
     }
 
     /// Returns the file that lists the CPUs that share a CPU's last cache.

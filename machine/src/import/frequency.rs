@@ -5,16 +5,16 @@ use super::tree::{CPU, Tree};
 use crate::{Clock, FreqPolicy, Origin};
 use std::ops::RangeInclusive;
 use wakelab_input::InputError;
+use wakelab_sched::cpumask::CpuMask;
 
 /// kHz, up to 1 THz.
 const KHZ: RangeInclusive<i64> = 0..=1_000_000_000;
 
 /// The policies that have CPUs, lowest CPU first.
-pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<FreqPolicy>, InputError> {
+pub(super) fn read(sys: &Sys<'_>) -> Result<Vec<FreqPolicy>, InputError> {
     let folder = format!("{CPU}/cpufreq");
     let mut policies: Vec<(FreqPolicy, String)> = Vec::new();
-    for number in sys.tree.numbered(&folder, "policy")? {
-        let path = format!("{folder}/policy{number}");
+    for path in folders(sys, &folder)? {
         let Some(policy) = read_one(sys, &path)? else { continue };
         if let Some((_, other)) = policies.iter().find(|(before, _)| before.cpus.intersects(&policy.cpus)) {
             let what = format!("has CPUs that {other}/related_cpus has too; expected each CPU in one policy");
@@ -23,10 +23,35 @@ pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<FreqPol
         policies.push((policy, path));
     }
     if policies.is_empty() {
-        notes.push(format!("there is no {folder}/policy*: the machine has no frequencies"));
+        sys.note(format!("there is no {folder}/policy*: the machine has no frequencies"));
     }
     policies.sort_by_key(|(policy, _)| policy.cpus.first());
     Ok(policies.into_iter().map(|(policy, _)| policy).collect())
+}
+
+/// The folders of the policies. Before 4.3, and in copies that followed its link, a policy is in the folders of its CPUs.
+fn folders(sys: &Sys<'_>, folder: &str) -> Result<Vec<String>, InputError> {
+    let numbers = sys.tree.numbered(folder, "policy")?;
+    if !numbers.is_empty() {
+        return Ok(numbers.into_iter().map(|number| format!("{folder}/policy{number}")).collect());
+    }
+    let mut folders = Vec::new();
+    let mut known = CpuMask::new(sys.len());
+    for cpu in 0..sys.len() {
+        let folder = sys.path(cpu, "cpufreq");
+        if known.test(cpu) || !sys.tree.has(&format!("{folder}/cpuinfo_max_freq")) {
+            continue;
+        }
+        match sys.mask(&format!("{folder}/related_cpus"))? {
+            Some(cpus) => known.or_with(&cpus),
+            None => known.set(cpu),
+        }
+        folders.push(folder);
+    }
+    if !folders.is_empty() {
+        sys.note(format!("there is no {folder}/policy*: the policies are those of the folders cpu*/cpufreq"));
+    }
+    Ok(folders)
 }
 
 /// One policy, if one of its CPUs is online.

@@ -7,7 +7,7 @@ use wakelab_input::InputError;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 
 /// The states, shallowest first; one entry for all CPUs that have the same.
-pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<IdleState>, InputError> {
+pub(super) fn read(sys: &Sys<'_>) -> Result<Vec<IdleState>, InputError> {
     let mut states: Vec<IdleState> = Vec::new();
     for cpu in 0..sys.len() {
         for index in sys.tree.numbered(&sys.path(cpu, "cpuidle"), "state")? {
@@ -21,7 +21,7 @@ pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<IdleSta
         }
     }
     if states.is_empty() {
-        notes.push("there is no cpu*/cpuidle/state*: the machine has no idle states".to_owned());
+        sys.note("there is no cpu*/cpuidle/state*: the machine has no idle states".to_owned());
     }
     states.sort_by_key(|state| (state.index, state.cpus.first()));
     Ok(states)

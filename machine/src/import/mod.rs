@@ -2,12 +2,15 @@
 //!
 //! Files are read as `Documentation/ABI/stable/sysfs-devices-system-cpu`, `.../testing/sysfs-devices-system-cpu` and
 //! `.../stable/sysfs-devices-node` describe them. CPUs that are online are imported. A tree that contradicts itself is
-//! refused: kernels repair or ignore such tables, and no simulation of such a machine would be right.
+//! refused: kernels repair or ignore such tables, and no simulation of such a machine would be right. What kernels accept,
+//! or one file lacks that another one has, is accepted with a note.
 
+mod arch;
 mod cache;
 mod capacity;
 mod frequency;
 mod idle;
+mod lstopo;
 mod node;
 mod sys;
 mod topology;
@@ -16,6 +19,8 @@ mod tree;
 use crate::counts::has_clusters;
 use crate::read::check_name;
 use crate::{Cost, Costs, Machine, MachineFile, Noise, NoiseOrigin, Origin, ScxCosts};
+use arch::Isa;
+use lstopo::Lstopo;
 use std::path::Path;
 use sys::Sys;
 pub use tree::Files;
@@ -43,14 +48,24 @@ impl Imported {
     }
 }
 
-/// Imports the `/sys` tree in `dir` (`/sys` itself, or a copy) as a machine of that name.
+/// Imports the `/sys` tree in `dir` (`/sys` itself, or a copy), or the file that `lstopo --of xml` wrote, as a machine of
+/// that name.
 ///
 /// # Errors
 ///
 /// A name that machines cannot have, a file that is missing, cannot be read or holds something unexpected, or files
 /// that contradict each other: with the file, what was expected, and the next step.
 pub fn import(dir: &Path, name: &str) -> Result<Imported, InputError> {
-    import_tree(Tree::Folder(dir), name)
+    if !dir.is_file() {
+        return import_tree(Tree::Folder(dir), name, None);
+    }
+    const EXPECTED: &str = "expected the folder of a /sys tree, or a file of `lstopo --of xml`";
+    let error = |what: String| InputError::new(dir, what).with_hint(tree::SAVE);
+    let text = wakelab_input::read_text(dir).map_err(|error_of| error(format!("{EXPECTED}: {error_of}")))?;
+    if !lstopo::is_xml(&text) {
+        return Err(error(format!("{EXPECTED}, found another file")));
+    }
+    import_lstopo(&text, dir, name)
 }
 
 /// Imports a `/sys` tree in memory as a machine of that name.
@@ -59,29 +74,54 @@ pub fn import(dir: &Path, name: &str) -> Result<Imported, InputError> {
 ///
 /// Those of [`import`].
 pub fn import_files(files: &Files, name: &str) -> Result<Imported, InputError> {
-    import_tree(Tree::Files(files), name)
+    import_tree(Tree::Files(files), name, None)
 }
 
-fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
+/// Imports what `lstopo --of xml` wrote as a machine of that name. Errors name `path`.
+///
+/// # Errors
+///
+/// A name that machines cannot have, text that is not lstopo's XML, or objects that contradict each other.
+pub fn import_lstopo(text: &str, path: &Path, name: &str) -> Result<Imported, InputError> {
+    check_name(name).map_err(|what| InputError::new("--name", what))?;
+    let lstopo = lstopo::read(text, path)?;
+    import_tree(Tree::Files(&lstopo.files), name, Some(&lstopo)).map_err(|error| {
+        let what =
+            format!("its objects contradict each other: as a /sys tree, {}: {}", error.path.display(), error.what);
+        InputError::new(path, what).with_hint("save a /sys tree instead: docs/machines.md tells how")
+    })
+}
+
+fn import_tree(tree: Tree<'_>, name: &str, lstopo: Option<&Lstopo>) -> Result<Imported, InputError> {
     check_name(name).map_err(|what| InputError::new("--name", what))?;
     let sys = Sys::read(tree)?;
-    let mut notes = Vec::new();
-    note_numbers(&sys, &mut notes);
-    let (topology, caches, guesses) = topology::read(&sys, &mut notes)?;
-    let frequencies = frequency::read(&sys, &mut notes)?;
-    let idle_states = idle::read(&sys, &mut notes)?;
+    lstopo.iter().flat_map(|lstopo| &lstopo.notes).for_each(|note| sys.note(note.clone()));
+    note_numbers(&sys);
+    let isa = lstopo.and_then(|lstopo| lstopo.isa).or_else(|| arch::read(&sys));
+    match isa {
+        Some(isa) => isa.note().into_iter().for_each(|note| sys.note(note.to_owned())),
+        None => sys.note("nothing here tells the architecture: x86 is assumed (`arch`)".to_owned()),
+    }
+    let (topology, caches) = topology::read(&sys, isa)?;
+    let (frequencies, idle_states) = match lstopo {
+        Some(_) => (Vec::new(), Vec::new()),
+        None => (frequency::read(&sys)?, idle::read(&sys)?),
+    };
+    capacity::note_unequal(&sys, isa, &topology, &frequencies);
     let (costs, noise, noise_origin) = default_costs(has_clusters(&topology))?;
     let renumbered = (0..).zip(&sys.ids).any(|(cpu, &id)| cpu != id);
-    let machine = Machine {
+    let source = if lstopo.is_some() { "lstopo" } else { "sysfs" };
+    let from_here = |of_sysfs: String| if lstopo.is_some() { "lstopo's XML".to_owned() } else { of_sysfs };
+    let mut machine = Machine {
         name: name.to_owned(),
         description: String::new(),
         topology,
-        // sysfs has neither.
-        arch: Arch::X86,
+        arch: isa.map_or(Arch::X86, Isa::arch),
+        // Neither is in sysfs.
         split_llc: false,
         reclaim_distance: None,
         cpu_ids: renumbered.then(|| sys.ids.clone()),
-        caches: caches.rows(&sys, &mut notes),
+        caches: caches.rows(&sys),
         frequencies,
         idle_states,
         turbo: None,
@@ -93,11 +133,17 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
         noise_origin,
         ensemble: None,
     };
-    let machine = Machine { description: describe(&machine, &sys.offline()), ..machine };
+    machine.description = describe(&machine, source, &sys.offline());
+    for cache in &mut machine.caches {
+        if let Origin::Source(text) = &mut cache.origin {
+            *text = from_here(std::mem::take(text));
+        }
+    }
+    let (mut notes, guesses) = sys.into_notes();
     notes.extend(guesses.iter().cloned());
-    let from = "sysfs: cpu*/topology, cpu*/cache, node*, cpu*/cpu_capacity";
+    let from = from_here("sysfs: cpu*/topology, cpu*/cache, node*, cpu*/cpu_capacity".to_owned());
     let topology_origin = Some(match guesses[..] {
-        [] => Origin::Source(from.to_owned()),
+        [] => Origin::Source(from),
         _ => Origin::Assumed(format!("{from}; but {}", guesses.join("; "))),
     });
     let imported =
@@ -110,20 +156,16 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
     }
 }
 
-/// Notes which CPUs are left out or have another number here.
-fn note_numbers(sys: &Sys<'_>, notes: &mut Vec<String>) {
-    let offline = sys.offline();
-    if !offline.is_empty() {
-        notes.push(format!("CPUs {offline} are offline and left out"));
-    }
+/// Notes which CPUs have another number here.
+fn note_numbers(sys: &Sys<'_>) {
     if (0..).zip(&sys.ids).any(|(cpu, &id)| cpu != id) {
         let (ids, last) = (sys.names(&CpuMask::full(sys.len())), sys.len() - 1);
-        notes.push(format!("CPUs {ids} of the kernel are CPUs 0 to {last} here, in that order (`cpu_ids`)"));
+        sys.note(format!("CPUs {ids} of the kernel are CPUs 0 to {last} here, in that order (`cpu_ids`)"));
     }
 }
 
 /// The machine in a line.
-fn describe(machine: &Machine, offline: &str) -> String {
+fn describe(machine: &Machine, source: &str, offline: &str) -> String {
     let counts = machine.counts();
     let many = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let parts = [
@@ -134,7 +176,7 @@ fn describe(machine: &Machine, offline: &str) -> String {
         many(counts.nodes, "node"),
     ];
     let offline = if offline.is_empty() { String::new() } else { format!("; CPUs {offline} offline") };
-    format!("From sysfs: {}{offline}", parts.join(", "))
+    format!("From {source}: {}{offline}", parts.join(", "))
 }
 
 /// The machine whose costs are taken over: the only one whose costs were fitted to measurements.

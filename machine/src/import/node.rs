@@ -1,10 +1,10 @@
 //! NUMA nodes and their distances: `node/`.
 
-use super::sys::{Groups, Sys, list};
+use super::sys::{Groups, Sys, and, list};
 use super::tree::{NODE, SAVE, Tree};
 use wakelab_input::InputError;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
-use wakelab_sched::domain::LOCAL_DISTANCE;
+use wakelab_sched::domain::{LOCAL_DISTANCE, MAX_CPUS, REMOTE_DISTANCE};
 
 /// The nodes.
 #[derive(Clone, Debug)]
@@ -18,33 +18,60 @@ pub(super) struct Nodes {
 }
 
 /// Reads the nodes. A machine without NUMA has one node.
-pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Nodes, InputError> {
+pub(super) fn read(sys: &Sys<'_>) -> Result<Nodes, InputError> {
     let tree = sys.tree;
-    if !tree.has(NODE) {
-        notes.push(format!("there is no {NODE} (a kernel without NUMA): all CPUs are in one node"));
-        let all = CpuMask::full(sys.len());
-        let count = sys.ids.len();
-        return Ok(Nodes { of_cpu: vec![0; count], cpus: vec![all; count], distances: vec![vec![LOCAL_DISTANCE]] });
-    }
     let online = format!("{NODE}/online");
-    let ids = tree.need(&online, "the list of NUMA nodes, such as 0-1", Tree::nodes)?;
-    if ids.is_empty() {
-        return Err(tree.error(&online, "expected at least one node, found an empty list").with_hint(SAVE));
+    let listed = tree.nodes(&online)?;
+    let ids = match &listed {
+        Some(ids) => ids.clone(),
+        None => tree.numbered(NODE, "node")?.into_iter().filter(|&node| node < MAX_CPUS).collect(),
+    };
+    match (listed, ids.is_empty()) {
+        (Some(_), true) => {
+            return Err(tree.error(&online, "expected at least one node, found an empty list").with_hint(SAVE));
+        }
+        (Some(_), false) => {}
+        (None, true) => {
+            sys.note(match tree.has(NODE) {
+                true => format!("there is neither {online} nor a folder {NODE}/node*: all CPUs are in one node"),
+                false => format!("there is no {NODE} (a kernel without NUMA): all CPUs are in one node"),
+            });
+            let all = CpuMask::full(sys.len());
+            let count = sys.ids.len();
+            return Ok(Nodes { of_cpu: vec![0; count], cpus: vec![all; count], distances: vec![vec![LOCAL_DISTANCE]] });
+        }
+        (None, false) => {
+            let folders: Vec<_> = ids.iter().map(|id| format!("node{id}")).collect();
+            sys.note(format!("there is no {online}: the nodes are those of the folders {}", and(&folders)));
+        }
     }
     if ids.iter().enumerate().any(|(index, &id)| index != id as usize) {
-        notes.push(format!("nodes {} of the kernel are nodes 0 to {} here", list(ids.iter().copied()), ids.len() - 1));
+        sys.note(format!("nodes {} of the kernel are nodes 0 to {} here", list(ids.iter().copied()), ids.len() - 1));
     }
     let of_cpu = of_cpu(sys, &ids)?;
     let cpus = sys.same(&of_cpu);
-    Ok(Nodes { of_cpu, cpus, distances: distances(tree, &ids)? })
+    Ok(Nodes { of_cpu, cpus, distances: distances(sys, &ids)? })
+}
+
+/// The CPUs of a node by its list, its mask, or its links to CPUs.
+fn cpus_of(sys: &Sys<'_>, path: &str, id: u32) -> Result<CpuMask, InputError> {
+    if let Some(cpus) = sys.mask(path)? {
+        return Ok(cpus);
+    }
+    let linked = sys.tree.numbered(&format!("{NODE}/node{id}"), "cpu")?;
+    if linked.is_empty() {
+        return sys.tree.need(path, "the list of the node's CPUs", |_, _| Ok(None));
+    }
+    sys.note("there is no node*/cpulist: the CPUs of a node are those of its entries node*/cpu*".to_owned());
+    let online = linked.iter().filter_map(|cpu| sys.ids.binary_search(cpu).ok());
+    Ok(CpuMask::from_cpus(sys.len(), online.map(|index| index as Cpu)))
 }
 
 fn of_cpu(sys: &Sys<'_>, ids: &[Cpu]) -> Result<Vec<u32>, InputError> {
     let mut of_cpu: Vec<Option<u32>> = vec![None; sys.ids.len()];
     for (node, id) in (0..).zip(ids) {
         let path = format!("{NODE}/node{id}/cpulist");
-        let cpus = sys.tree.need(&path, "the list of the node's CPUs", |_, path| sys.mask(path))?;
-        for cpu in cpus.iter() {
+        for cpu in cpus_of(sys, &path, *id)?.iter() {
             if let Some(before) = of_cpu[cpu as usize].replace(node) {
                 let (cpu, before) = (sys.ids[cpu as usize], ids[before as usize]);
                 let what = format!("lists CPU {cpu}, which {NODE}/node{before}/cpulist has too; expected one node");
@@ -64,8 +91,17 @@ fn of_cpu(sys: &Sys<'_>, ids: &[Cpu]) -> Result<Vec<u32>, InputError> {
 }
 
 /// The distance table: a row for each node, with a number for each node that is online, in order.
-fn distances(tree: Tree<'_>, ids: &[Cpu]) -> Result<Vec<Vec<u32>>, InputError> {
+fn distances(sys: &Sys<'_>, ids: &[Cpu]) -> Result<Vec<Vec<u32>>, InputError> {
+    let tree = sys.tree;
     let file = |node: usize| format!("{NODE}/node{}/distance", ids[node]);
+    if (0..ids.len()).all(|node| !tree.has(&file(node))) {
+        if ids.len() > 1 {
+            let (near, far) = (LOCAL_DISTANCE, REMOTE_DISTANCE);
+            sys.guess(format!("there is no node*/distance: distances are {near} and {far}, as without a SLIT"));
+        }
+        let distance = |a, b| if a == b { LOCAL_DISTANCE } else { REMOTE_DISTANCE };
+        return Ok((0..ids.len()).map(|a| (0..ids.len()).map(|b| distance(a, b)).collect()).collect());
+    }
     let mut rows: Vec<Vec<u32>> = Vec::new();
     for node in 0..ids.len() {
         let path = file(node);

@@ -1,8 +1,10 @@
 //! The CPUs that are imported, the files that list them, and what CPUs have in common.
 
-use super::tree::{CPU, SAVE, Tree};
+use super::tree::{CPU, SAVE, Tree, mask_file, pattern};
+use std::cell::RefCell;
 use wakelab_input::{InputError, cpulist_text};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
+use wakelab_sched::domain::MAX_CPUS;
 
 /// A tree and those of its CPUs that are online. A CPU's place in the list is its number in the machine: 0 upwards, in
 /// the kernel's order.
@@ -12,6 +14,11 @@ pub(super) struct Sys<'a> {
     /// The kernel's numbers, lowest first.
     pub(super) ids: Vec<Cpu>,
     possible: Option<Vec<Cpu>>,
+    offline: Vec<Cpu>,
+    /// What a reader should know, each line once.
+    notes: RefCell<Vec<String>>,
+    /// Which parts of the shape are guessed.
+    guesses: RefCell<Vec<String>>,
 }
 
 impl<'a> Sys<'a> {
@@ -25,14 +32,100 @@ impl<'a> Sys<'a> {
             });
         }
         let online = format!("{CPU}/online");
-        let ids = tree.need(&online, "the list of CPUs that are online, such as 0-7", Tree::cpus)?;
-        if ids.is_empty() {
+        let possible = tree.cpus(&format!("{CPU}/possible"))?;
+        let mut sys = Sys {
+            tree,
+            ids: Vec::new(),
+            possible,
+            offline: Vec::new(),
+            notes: RefCell::default(),
+            guesses: RefCell::default(),
+        };
+        match tree.cpus(&online)? {
+            Some(ids) => {
+                let present =
+                    sys.possible.clone().map_or_else(|| tree.cpus(&format!("{CPU}/present")), |all| Ok(Some(all)))?;
+                sys.offline = present.unwrap_or_default();
+                sys.offline.retain(|cpu| ids.binary_search(cpu).is_err());
+                sys.ids = ids;
+                sys.note_offline("");
+            }
+            None => sys.read_folders(&online)?,
+        }
+        if sys.ids.is_empty() {
             return Err(tree.error(&online, "expected at least one CPU, found an empty list").with_hint(SAVE));
         }
-        let possible = tree.cpus(&format!("{CPU}/possible"))?;
-        let sys = Sys { tree, ids, possible };
         sys.check_possible(&online, &sys.ids)?;
         Ok(sys)
+    }
+
+    /// Tells which CPUs are online from the folder of each, if no list does: a CPU that is offline has no topology.
+    fn read_folders(&mut self, list: &str) -> Result<(), InputError> {
+        let tree = self.tree;
+        let cpus = tree.numbered(CPU, "cpu")?;
+        if cpus.is_empty() {
+            return Err(tree
+                .error(list, "the file is missing; expected the list of CPUs that are online, such as 0-7")
+                .with_hint(SAVE));
+        }
+        if let Some(cpu) = cpus.iter().find(|&&cpu| cpu >= MAX_CPUS) {
+            let what = format!("expected CPUs from 0 to {}", MAX_CPUS - 1);
+            return Err(tree.error(&format!("{CPU}/cpu{cpu}"), what).with_hint(SAVE));
+        }
+        self.note(format!(
+            "there is no {list}: the folders cpu*/topology and the files cpu*/online tell which CPUs are online"
+        ));
+        let off = tree.cpus(&format!("{CPU}/offline"))?.unwrap_or_default();
+        let with_topology: Vec<Cpu> =
+            cpus.iter().copied().filter(|cpu| tree.has(&format!("{CPU}/cpu{cpu}/topology"))).collect();
+        let mut why = Vec::new();
+        for cpu in cpus {
+            let file = tree.number(&format!("{CPU}/cpu{cpu}/online"), &(0..=1))?;
+            let topology = with_topology.is_empty() || with_topology.binary_search(&cpu).is_ok();
+            let listed = off.binary_search(&cpu).is_ok();
+            if file == Some(0) || listed || !topology && file.is_none() {
+                let mut reasons = Vec::new();
+                reasons.extend((file == Some(0)).then(|| format!("cpu{cpu}/online is 0")));
+                reasons.extend(listed.then(|| format!("cpu/offline has CPU {cpu}")));
+                reasons.extend((!topology).then(|| match reasons.is_empty() {
+                    true => format!("cpu{cpu} has no topology"),
+                    false => "no topology".to_owned(),
+                }));
+                why.push(reasons.join(", "));
+                self.offline.push(cpu);
+            } else {
+                self.ids.push(cpu);
+            }
+        }
+        let why = if why.len() > 3 { "they have no topology, or say so".to_owned() } else { why.join("; ") };
+        self.note_offline(&why);
+        Ok(())
+    }
+
+    fn note_offline(&self, why: &str) {
+        let (cpus, are) = if self.offline.len() == 1 { ("CPU", "is") } else { ("CPUs", "are") };
+        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        if !self.offline.is_empty() {
+            self.note(format!("{cpus} {} {are} offline and left out{why}", self.offline()));
+        }
+    }
+
+    /// Adds what a reader should know.
+    pub(super) fn note(&self, note: String) {
+        let mut notes = self.notes.borrow_mut();
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    /// Adds a part of the shape that the tree does not tell.
+    pub(super) fn guess(&self, guess: String) {
+        self.guesses.borrow_mut().push(guess);
+    }
+
+    /// Returns the notes, and the guesses.
+    pub(super) fn into_notes(self) -> (Vec<String>, Vec<String>) {
+        (self.notes.into_inner(), self.guesses.into_inner())
     }
 
     /// Returns how many CPUs are imported.
@@ -42,8 +135,7 @@ impl<'a> Sys<'a> {
 
     /// Returns the CPUs that could be online but are not, as a list; empty if there are none.
     pub(super) fn offline(&self) -> String {
-        let possible = self.possible.iter().flatten();
-        list(possible.copied().filter(|cpu| self.ids.binary_search(cpu).is_err()))
+        list(self.offline.iter().copied())
     }
 
     /// Returns the path of a CPU's file. `cpu` is its number in the machine.
@@ -51,9 +143,23 @@ impl<'a> Sys<'a> {
         format!("{CPU}/cpu{}/{file}", self.ids[cpu as usize])
     }
 
-    /// Returns the CPUs that a file lists, without those that are offline. Returns `None` if there is no such file.
+    /// Returns whether there is a file that [`mask`](Self::mask) would read.
+    pub(super) fn has_mask(&self, path: &str) -> bool {
+        self.tree.has(path) || mask_file(path).is_some_and(|mask| self.tree.has(&mask))
+    }
+
+    /// Returns the CPUs that a file lists, without those that are offline; if there is no list, those of the mask beside
+    /// it. Returns `None` if there is neither.
     pub(super) fn mask(&self, path: &str) -> Result<Option<CpuMask>, InputError> {
-        let Some(cpus) = self.tree.cpus(path)? else { return Ok(None) };
+        let cpus = match (self.tree.cpus(path)?, mask_file(path)) {
+            (Some(cpus), _) => cpus,
+            (None, None) => return Ok(None),
+            (None, Some(mask)) => {
+                let Some(cpus) = self.tree.cpumask(&mask)? else { return Ok(None) };
+                self.note(format!("there is no {}: the mask {} is read", pattern(path), pattern(&mask)));
+                cpus
+            }
+        };
         self.check_possible(path, &cpus)?;
         let online = cpus.iter().filter_map(|cpu| self.ids.binary_search(cpu).ok());
         Ok(Some(CpuMask::from_cpus(self.len(), online.map(|index| index as Cpu))))
@@ -93,6 +199,15 @@ impl<'a> Sys<'a> {
 /// Ascending numbers as a list.
 pub(super) fn list(numbers: impl IntoIterator<Item = u32>) -> String {
     cpulist_text(&numbers.into_iter().collect::<Vec<_>>())
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn and(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
 }
 
 /// By CPU: the CPUs that have something in common with it, as each of them lists it.

@@ -1,28 +1,28 @@
 //! The machine's shape: `cpu*/topology`, and with it caches, nodes and capacities.
 
+use super::arch::Isa;
 use super::cache::{self, Caches};
 use super::capacity;
 use super::node::{self, Nodes};
-use super::sys::{Groups, Sys, check, numbers, within};
+use super::sys::{Groups, Sys, and, check, numbers, within};
 use super::tree::{AGAIN, CPU, Tree};
 use std::ops::RangeInclusive;
 use wakelab_input::InputError;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{CpuTopology, Topology};
 
-/// Reads the shape and the caches. Also returns which parts of the shape are guessed.
-pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<(Topology, Caches, Vec<String>), InputError> {
-    let mut guesses = Vec::new();
-    let shape = read_shape(sys)?;
-    let nodes = node::read(sys, notes)?;
+/// Reads the shape and the caches.
+pub(super) fn read(sys: &Sys<'_>, isa: Option<Isa>) -> Result<(Topology, Caches), InputError> {
+    let caches = cache::read(sys)?;
+    let shape = read_shape(sys, isa, &caches)?;
+    let nodes = node::read(sys)?;
     let siblings = |cpu| sys.path(cpu, "topology/thread_siblings_list");
     within(sys, (&shape.cores, "the core"), (&nodes.cpus, "node"), siblings)?;
     let cluster_file = |cpu| sys.path(cpu, "topology/cluster_cpus_list");
     within(sys, (&shape.clusters, "the cluster"), (&nodes.cpus, "node"), cluster_file)?;
-    let caches = cache::read(sys)?;
-    let llcs = llcs(sys, &caches, &shape, &nodes, notes, &mut guesses)?;
-    let (capacities, guess) = capacity::read(sys, notes)?;
-    guesses.extend(guess);
+    let llcs = llcs(sys, isa, &caches, &shape, &nodes)?;
+    let capacities = capacity::read(sys)?;
+    note_levels(sys, isa, &shape);
 
     let [core, die, package, llc] = [&shape.cores, &shape.dies, &shape.packages, &llcs].map(numbers);
     let cluster = cluster_numbers(&shape);
@@ -41,7 +41,44 @@ pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<(Topology, 
         let machine = if sys.offline().is_empty() { "" } else { " (CPUs are counted without those that are offline)" };
         sys.tree.error(CPU, format!("{error}{machine}")).with_hint(AGAIN)
     })?;
-    Ok((topology, caches, guesses))
+    Ok((topology, caches))
+}
+
+/// Notes what shapes the domains of real kernels and is not modelled.
+fn note_levels(sys: &Sys<'_>, isa: Option<Isa>, shape: &Shape) {
+    for (name, what, level) in [("book", "books", "BOOK"), ("drawer", "drawers", "DRAWER")] {
+        let file = |cpu| path(sys, cpu, &format!("{name}_siblings_list"));
+        let groups: Vec<CpuMask> = (0..sys.len()).filter_map(|cpu| sys.mask(&file(cpu)).ok().flatten()).collect();
+        let mut names: Vec<String> = Vec::new();
+        for group in &groups {
+            let group = sys.names(group);
+            if !names.contains(&group) {
+                names.push(group);
+            }
+        }
+        // A level as wide as the one above it degenerates.
+        if names.len() > 1 {
+            let shown = if names.len() > 4 { format!("{} of them", names.len()) } else { and(&names) };
+            sys.note(format!(
+                "the {what} ({name}_siblings_list: CPUs {shown}) are left out: s390's level {level} between sockets and \
+                 the machine is not modelled"
+            ));
+        }
+    }
+    let vertical = |cpu| sys.tree.text(&sys.path(cpu, "polarization")).ok().flatten();
+    if (0..sys.len()).filter_map(vertical).any(|text| text.starts_with("vertical")) {
+        sys.note(
+            "polarization is vertical: what the hypervisor gives each CPU (HiperDispatch) is not modelled".to_owned(),
+        );
+    }
+    let threads = shape.cores.iter().any(|core| core.weight() > 1);
+    if isa == Some(Isa::Powerpc) && threads {
+        sys.note(
+            "the SMT level of POWER7 has SD_ASYM_PACKING (CPU_FTR_ASYM_SMT), as have shared processors since 6.8: it is \
+             not modelled"
+                .to_owned(),
+        );
+    }
 }
 
 /// Numbers the clusters by CPU; `None` if a cluster is no wider than its core.
@@ -54,32 +91,30 @@ fn cluster_numbers(shape: &Shape) -> Vec<Option<u32>> {
     (0..all.len()).map(|cpu| wide(cpu).then(|| wider.partition_point(|&number| number < all[cpu]) as u32)).collect()
 }
 
-/// By CPU: the CPUs that share its LLC, as the scheduler sees it.
-fn llcs(
-    sys: &Sys<'_>,
-    caches: &Caches,
-    shape: &Shape,
-    nodes: &Nodes,
-    notes: &mut Vec<String>,
-    guesses: &mut Vec<String>,
-) -> Result<Groups, InputError> {
+/// By CPU: the CPUs that share its LLC, as the scheduler of this architecture sees it.
+fn llcs(sys: &Sys<'_>, isa: Option<Isa>, caches: &Caches, shape: &Shape, nodes: &Nodes) -> Result<Groups, InputError> {
     let file = |cpu: Cpu| caches.last_file(sys, cpu);
-    let wide = if caches.is_empty() {
-        guesses.push("there is no cpu*/cache/index*: an LLC is taken to be a package's CPUs of one node".to_owned());
-        shape.packages.clone()
-    } else {
-        let last = caches.last();
-        within(sys, (&last, "the last cache"), (&shape.packages, "package"), file)?;
-        within(sys, (&shape.cores, "the core"), (&last, "last cache"), file)?;
-        last
+    let of_package = || shape.packages.iter().zip(&nodes.cpus).map(|(package, node)| package.and(node)).collect();
+    let llcs: Groups = match isa {
+        Some(Isa::S390) => of_package(),
+        _ if caches.is_empty() => {
+            sys.guess("there is no cpu*/cache/index*: an LLC is taken to be a package's CPUs of one node".to_owned());
+            of_package()
+        }
+        _ => {
+            let last = if isa == Some(Isa::Powerpc) { caches.of_level(2) } else { None };
+            let last = last.unwrap_or_else(|| caches.last());
+            let last = with_core(sys, &last, &shape.cores);
+            within(sys, (&shape.cores, "the core"), (&last, "last cache"), file)?;
+            let llcs = match isa {
+                Some(Isa::Arm64 | Isa::Riscv) => cpu_coregroup_mask(&last, &shape.packages, &nodes.cpus),
+                _ => of_x86(&last, &shape.packages, &nodes.cpus),
+            };
+            note_narrower(sys, isa, &last, shape, nodes);
+            check(sys, &llcs, file)?;
+            llcs
+        }
     };
-    let llcs: Vec<CpuMask> = wide.iter().zip(&nodes.cpus).map(|(llc, node)| llc.and(node)).collect();
-    if !caches.is_empty() && llcs != wide {
-        notes.push(
-            "nodes share a last cache (sub-NUMA clustering): the scheduler sees one LLC for each (match_llc())"
-                .to_owned(),
-        );
-    }
     for (cpu, (llc, cluster)) in (0..).zip(llcs.iter().zip(&shape.clusters)) {
         if !llc.is_subset(cluster) && !cluster.is_subset(llc) {
             let (llc, cluster) = (sys.names(llc), sys.names(cluster));
@@ -89,6 +124,69 @@ fn llcs(
         }
     }
     Ok(llcs)
+}
+
+/// `cpu_coregroup_mask()` of `drivers/base/arch_topology.c`, but for clusters: the node, the package if that is within
+/// it, the last cache if that is within those.
+fn cpu_coregroup_mask(last: &Groups, packages: &Groups, nodes: &Groups) -> Groups {
+    let of_cpu = |((last, package), node): ((&CpuMask, &CpuMask), &CpuMask)| {
+        let core_mask = if package.is_subset(node) { package } else { node };
+        if last.is_subset(core_mask) { last.clone() } else { core_mask.clone() }
+    };
+    // A last cache of several nodes and packages leaves a part of each.
+    let masks: Groups = last.iter().zip(packages).zip(nodes).map(of_cpu).collect();
+    masks.iter().zip(packages).map(|(mask, package)| mask.and(package)).collect()
+}
+
+/// `match_llc()` of `arch/x86/kernel/smpboot.c` takes the last cache's CPUs of one node. Here an LLC also ends at its
+/// package.
+fn of_x86(last: &Groups, packages: &Groups, nodes: &Groups) -> Groups {
+    last.iter().zip(packages).zip(nodes).map(|((last, package), node)| last.and(package).and(node)).collect()
+}
+
+/// Widens the last cache of a CPU to its core, if it is narrower: kernels do so when they build domains ("the SMT domain
+/// not a subset of the MC domain").
+fn with_core(sys: &Sys<'_>, last: &Groups, cores: &Groups) -> Groups {
+    let narrower = |(last, core): (&CpuMask, &CpuMask)| last != core && last.is_subset(core);
+    if last.iter().zip(cores).any(narrower) {
+        sys.note(
+            "CPUs of one core have last caches of their own: an LLC is at least a core, as build_sched_domains() \
+                  mends it"
+                .to_owned(),
+        );
+    }
+    last.iter()
+        .zip(cores)
+        .map(|(last, core)| if narrower((last, core)) { core.clone() } else { last.clone() })
+        .collect()
+}
+
+/// Notes that the scheduler's LLC is narrower than the last cache.
+fn note_narrower(sys: &Sys<'_>, isa: Option<Isa>, last: &Groups, shape: &Shape, nodes: &Nodes) {
+    if last.iter().zip(&nodes.cpus).any(|(llc, node)| !llc.is_subset(node)) {
+        sys.note(
+            "nodes share a last cache (sub-NUMA clustering): the scheduler sees one LLC for each (match_llc())"
+                .to_owned(),
+        );
+    }
+    let wider = last
+        .iter()
+        .zip(&shape.packages)
+        .zip(&nodes.cpus)
+        .find(|((llc, package), node)| !llc.and(node).is_subset(package));
+    if let Some(((llc, package), _)) = wider {
+        let (llc, package) = (sys.names(llc), sys.names(package));
+        let what = format!("the last cache of CPUs {llc} is wider than their packages (CPUs {package}...)");
+        match isa {
+            Some(Isa::Arm64 | Isa::Riscv) => sys.note(format!(
+                "{what}: an LLC is a package, as cpu_coregroup_mask() takes the last cache only if it is within the package"
+            )),
+            _ => sys.guess(format!(
+                "{what}: an LLC ends at its package, as cpu_coregroup_mask() of other architectures has it; x86 would \
+                 balance over both"
+            )),
+        }
+    }
 }
 
 /// Numbers of the firmware; -1 if it has none.
@@ -108,15 +206,13 @@ struct Shape {
 }
 
 /// Reads `cpu*/topology` and checks that the files agree.
-fn read_shape(sys: &Sys<'_>) -> Result<Shape, InputError> {
-    let packages = packages(sys)?;
+fn read_shape(sys: &Sys<'_>, isa: Option<Isa>, caches: &Caches) -> Result<Shape, InputError> {
+    let packages = packages(sys, isa)?;
     let dies = dies(sys, &packages)?;
-    let cores = need(sys, THREADS, "the list of the core's CPUs")?;
-    let core_ids = ids(sys, "core_id")?;
-    same_id(sys, &cores, THREADS[0], &core_ids, "core_id")?;
+    let cores = cores(sys, &packages, &dies)?;
     within(sys, (&cores, "the core"), (&packages, "package"), |cpu| first_of(sys, cpu, THREADS))?;
     within(sys, (&cores, "the core"), (&dies, "die"), |cpu| first_of(sys, cpu, THREADS))?;
-    let clusters = clusters(sys, &cores, &packages)?;
+    let clusters = clusters(sys, isa, &cores, &packages, caches)?;
     Ok(Shape { cores, clusters, dies, packages })
 }
 
@@ -124,17 +220,66 @@ fn read_shape(sys: &Sys<'_>) -> Result<Shape, InputError> {
 const THREADS: &[&str] = &["thread_siblings_list", "core_cpus_list"];
 const PACKAGE: &[&str] = &["core_siblings_list", "package_cpus_list"];
 
+/// The cores, by the lists of siblings, or by their numbers if there is none.
+fn cores(sys: &Sys<'_>, packages: &Groups, dies: &Groups) -> Result<Groups, InputError> {
+    let core_ids = ids(sys, "core_id")?;
+    match read_lists(sys, THREADS)? {
+        Some(cores) => {
+            note_core_ids(sys, &cores, &core_ids);
+            Ok(cores)
+        }
+        None if core_ids.iter().all(Option::is_some) => {
+            sys.guess(
+                "there is no cpu*/topology/thread_siblings_list: CPUs of one core_id in a die are taken to be a core"
+                    .to_owned(),
+            );
+            let keys: Vec<_> = core_ids
+                .iter()
+                .zip(packages.iter().zip(dies))
+                .map(|(id, (p, d))| (*id, p.first(), d.first()))
+                .collect();
+            Ok(sys.same(&keys))
+        }
+        None => need(sys, THREADS, "the list of the core's CPUs"),
+    }
+}
+
+/// Siblings may have different numbers of cores: `match_smt()` also takes those of one compute unit (`cu_id`).
+fn note_core_ids(sys: &Sys<'_>, cores: &Groups, ids: &[Option<i64>]) {
+    let differs = |(cpu, core): (usize, &CpuMask)| {
+        let first = core.first().map_or(cpu, |first| first as usize);
+        ids[first].zip(ids[cpu]).is_some_and(|(a, b)| a != b)
+    };
+    if let Some((cpu, core)) = cores.iter().enumerate().find(|&(cpu, core)| differs((cpu, core))) {
+        let (core, id) = (sys.names(core), sys.ids[cpu]);
+        sys.note(format!(
+            "thread_siblings_list makes CPUs {core} one core, though CPU {id} has another core_id: match_smt() also goes by \
+             cu_id (AMD Bulldozer to Excavator)"
+        ));
+    }
+}
+
 /// The packages, by their numbers, or by the lists if the firmware has no numbers.
-fn packages(sys: &Sys<'_>) -> Result<Groups, InputError> {
+fn packages(sys: &Sys<'_>, isa: Option<Isa>) -> Result<Groups, InputError> {
+    const ID_FILE: &str = "physical_package_id";
+    if !(0..sys.len()).any(|cpu| sys.tree.has(&path(sys, cpu, ID_FILE)))
+        && let Some(packages) = read_lists(sys, PACKAGE)?
+    {
+        sys.note(format!("there is no cpu*/topology/{ID_FILE}: packages are those of {}", PACKAGE[0]));
+        return Ok(packages);
+    }
     let ids = sys.each(|cpu| {
-        let path = path(sys, cpu, "physical_package_id");
+        let path = path(sys, cpu, ID_FILE);
         sys.tree.need(&path, "the number of the CPU's package", |tree, path| tree.number(path, &ID))
     })?;
     if ids.iter().any(|&id| id < 0) {
         return need(sys, PACKAGE, "the list of the package's CPUs, as physical_package_id is -1");
     }
     let packages = sys.same(&ids);
-    agree(sys, &packages, PACKAGE, "physical_package_id")?;
+    // powerpc lists the node's CPUs: topology_core_cpumask() is cpu_cpu_mask().
+    if isa != Some(Isa::Powerpc) {
+        agree(sys, &packages, PACKAGE, ID_FILE)?;
+    }
     Ok(packages)
 }
 
@@ -151,9 +296,17 @@ fn dies(sys: &Sys<'_>, packages: &Groups) -> Result<Groups, InputError> {
 }
 
 /// The clusters. If there are none, the kernel reports each CPU as one.
-fn clusters(sys: &Sys<'_>, cores: &Groups, packages: &Groups) -> Result<Groups, InputError> {
+fn clusters(
+    sys: &Sys<'_>,
+    isa: Option<Isa>,
+    cores: &Groups,
+    packages: &Groups,
+    caches: &Caches,
+) -> Result<Groups, InputError> {
     const FILE: &str = "cluster_cpus_list";
-    let Some(clusters) = read_lists(sys, &[FILE])? else { return Ok(cores.clone()) };
+    let Some(clusters) = read_lists(sys, &[FILE])? else {
+        return clusters_of_caches(sys, isa, cores, packages, caches);
+    };
     let valid = |id: Option<i64>| id.filter(|id| (0..NO_CLUSTER).contains(id));
     let ids: Vec<_> = ids(sys, "cluster_id")?.into_iter().map(valid).collect();
     same_id(sys, &clusters, FILE, &ids, "cluster_id")?;
@@ -161,6 +314,36 @@ fn clusters(sys: &Sys<'_>, cores: &Groups, packages: &Groups) -> Result<Groups, 
     let widened: Groups = clusters.iter().zip(cores).map(|(cluster, core)| wider(cluster, core)).collect();
     within(sys, (cores, "the core"), (&widened, "cluster"), |cpu| path(sys, cpu, FILE))?;
     Ok(widened)
+}
+
+/// The clusters, if the kernel is older than 5.16 and does not report them. On x86 a cluster is the cores of one L2
+/// (`match_l2c()`); elsewhere the firmware knows.
+fn clusters_of_caches(
+    sys: &Sys<'_>,
+    isa: Option<Isa>,
+    cores: &Groups,
+    packages: &Groups,
+    caches: &Caches,
+) -> Result<Groups, InputError> {
+    const NONE: &str = "there is no cpu*/topology/cluster_cpus_list (before 5.16)";
+    match isa {
+        Some(Isa::Arm64 | Isa::Riscv) => {
+            sys.note(format!("{NONE}: clusters that the firmware may describe are not known"));
+        }
+        Some(Isa::X86) | None => {
+            let Some(l2) = caches.of_level(2) else { return Ok(cores.clone()) };
+            let sound = |(l2, (core, package)): (&CpuMask, (&CpuMask, &CpuMask))| {
+                (core.is_subset(l2) || l2.is_subset(core)) && l2.is_subset(package)
+            };
+            let widened: Groups = l2.iter().zip(cores).map(|(l2, core)| wider(l2, core)).collect();
+            if widened != *cores && l2.iter().zip(cores.iter().zip(packages)).all(sound) {
+                sys.note(format!("{NONE}: cores that share an L2 are taken to be a cluster, as x86 takes them"));
+                return Ok(widened);
+            }
+        }
+        _ => {}
+    }
+    Ok(cores.clone())
 }
 
 fn wider(cluster: &CpuMask, core: &CpuMask) -> CpuMask {
@@ -173,7 +356,7 @@ fn path(sys: &Sys<'_>, cpu: Cpu, file: &str) -> String {
 
 /// The path of the first of the files that exists.
 fn first_of(sys: &Sys<'_>, cpu: Cpu, files: &[&str]) -> String {
-    let file = files.iter().find(|file| sys.tree.has(&path(sys, cpu, file)));
+    let file = files.iter().find(|file| sys.has_mask(&path(sys, cpu, file)));
     path(sys, cpu, file.unwrap_or(&files[0]))
 }
 
@@ -184,7 +367,7 @@ fn ids(sys: &Sys<'_>, file: &str) -> Result<Vec<Option<i64>>, InputError> {
 
 /// A list of each CPU, from the first of the files that exists. Returns `None` if no CPU has one.
 fn read_lists(sys: &Sys<'_>, files: &[&str]) -> Result<Option<Groups>, InputError> {
-    let has = |cpu| files.iter().any(|file| sys.tree.has(&path(sys, cpu, file)));
+    let has = |cpu| files.iter().any(|file| sys.has_mask(&path(sys, cpu, file)));
     if !(0..sys.len()).any(has) {
         return Ok(None);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::ops::RangeInclusive;
 use std::path::Path;
-use wakelab_input::{InputError, parse_sysfs_list};
+use wakelab_input::{InputError, parse_sysfs_list, parse_sysfs_mask};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::MAX_CPUS;
 
@@ -113,6 +113,12 @@ impl Tree<'_> {
         parse_sysfs_list(&text, what, MAX_CPUS).map(Some).map_err(|what| self.error(path, what).with_hint(SAVE))
     }
 
+    /// Returns the CPUs of a file that holds a mask, lowest first. Returns `None` if there is no such file.
+    pub(super) fn cpumask(self, path: &str) -> Result<Option<Vec<Cpu>>, InputError> {
+        let Some(text) = self.text(path)? else { return Ok(None) };
+        parse_sysfs_mask(&text, "CPUs", MAX_CPUS).map(Some).map_err(|what| self.error(path, what).with_hint(SAVE))
+    }
+
     /// Returns the numbers of the folder's entries that are `prefix` and a number, lowest first.
     pub(super) fn numbered(self, folder: &str, prefix: &str) -> Result<Vec<u32>, InputError> {
         let mut numbers: Vec<u32> = match self {
@@ -131,6 +137,27 @@ impl Tree<'_> {
         numbers.dedup();
         Ok(numbers)
     }
+}
+
+/// The file that has as a mask what `path` has as a list, if the kernel writes one.
+pub(super) fn mask_file(path: &str) -> Option<String> {
+    if let Some(folder) = path.strip_suffix("shared_cpu_list") {
+        return Some(format!("{folder}shared_cpu_map"));
+    }
+    if let Some(folder) = path.strip_suffix("cpulist") {
+        return Some(format!("{folder}cpumap"));
+    }
+    path.strip_suffix("_list").map(str::to_owned)
+}
+
+/// A path as notes name it for all CPUs: `cpu*/topology/core_id`.
+pub(super) fn pattern(path: &str) -> String {
+    let short = path.strip_prefix(CPU).or(path.strip_prefix("devices/system")).unwrap_or(path).trim_start_matches('/');
+    let component = |part: &str| {
+        let name = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        if name.len() < part.len() { format!("{name}*") } else { part.to_owned() }
+    };
+    short.split('/').map(component).collect::<Vec<_>>().join("/")
 }
 
 /// What was found, if that is short and one line.

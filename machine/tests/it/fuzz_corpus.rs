@@ -100,6 +100,51 @@ fn changed_machines_are_read_or_refused() {
     assert!(sound > 300, "{sound} were sound");
 }
 
+/// Names that lstopo's files have, and what their attributes hold.
+const OBJECTS: &[&str] = &[
+    "topology",
+    "object",
+    "Machine",
+    "Package",
+    "Socket",
+    "NUMANode",
+    "L3Cache",
+    "L2Cache",
+    "Core",
+    "PU",
+    "Group",
+    "Die",
+    "cpuset",
+    "os_index",
+    "depth",
+    "cache_size",
+    "cache_type",
+    "distances2",
+    "u64values",
+    "indexes",
+    "info",
+    "0x0000000f",
+    "0xf...f",
+    "0x1,0x0",
+    "8191",
+    "-1",
+    "&amp;",
+    "<!--",
+    "\"/>",
+    "</object>",
+];
+
+#[test]
+fn files_of_lstopo_are_read_or_refused() {
+    check_corpus("lstopo", check::lstopo);
+}
+
+#[test]
+fn changed_files_of_lstopo_are_read_or_refused() {
+    let sound = check_changed("lstopo", check::lstopo, 200, OBJECTS);
+    assert!(sound > 200, "{sound} were sound");
+}
+
 #[test]
 fn trees_of_the_corpus_are_imported_or_refused() {
     check_corpus("sysfs", check::sysfs);

@@ -10,8 +10,6 @@ fn siblings_that_do_not_agree_are_refused_with_both_files() {
     refused(&one_way, "cpu/cpu8/topology/thread_siblings_list", &parts);
     refused_with("zen-ccx", file, "8", &["lists CPUs 8; expected CPU 0 itself"]);
     refused_with("zen-ccx", file, "", &["lists CPUs none; expected CPU 0 itself"]);
-    let core_id = "cpu/cpu8/topology/core_id";
-    refused_with("zen-ccx", core_id, "1", &["found 1; expected 0 as of CPU 0, which thread_siblings_list puts"]);
 }
 
 #[test]
@@ -46,13 +44,6 @@ fn cores_and_clusters_that_cut_through_what_contains_them_are_refused() {
         .with("cpu/cpu{0,3}/topology/cluster_cpus_list", "0,3")
         .with("cpu/cpu{0-3}/topology/cluster_id", "0");
     refused(&llc, file, &["lists CPUs 0,3; expected all or a part of the LLC's, 0-1"]);
-}
-
-#[test]
-fn an_llc_across_packages_is_refused() {
-    let across = Sysfs::of("smt-off").with("cpu/cpu{0-3}/cache/index3/shared_cpu_list", "0-3");
-    let parts = ["the last cache of CPU 0 has CPUs 0-3; expected only CPUs of its package, 0-1"];
-    refused(&across, "cpu/cpu0/cache/index3/shared_cpu_list", &parts);
 }
 
 #[test]

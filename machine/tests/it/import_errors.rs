@@ -14,7 +14,6 @@ fn a_folder_that_is_no_sys_tree_is_refused() {
 #[test]
 fn files_that_must_be_there_are_named() {
     for (tree, file, expected) in [
-        ("zen-ccx", "cpu/online", "list of CPUs that are online"),
         ("zen-ccx", "cpu/cpu5/topology/physical_package_id", "the number of the CPU's package"),
         ("zen-ccx", "cpu/cpu5/topology/thread_siblings_list", "the list of the core's CPUs"),
         ("zen-ccx", "cpu/cpu5/topology/die_cpus_list", "a list of CPUs, as other CPUs have it"),
@@ -24,7 +23,6 @@ fn files_that_must_be_there_are_named() {
         ("zen-ccx", "cpu/cpufreq/policy2/related_cpus", "the CPUs of the policy"),
         ("zen-ccx", "cpu/cpufreq/policy2/cpuinfo_min_freq", "lowest frequency in kHz"),
         ("zen-ccx", "cpu/cpu5/cpuidle/state2/latency", "the exit latency in us"),
-        ("zen-ccx", "node/online", "list of NUMA nodes"),
         ("zen-ccx", "node/node1/cpulist", "the list of the node's CPUs"),
         ("zen-ccx", "node/node1/distance", "distances, such as 10 21"),
         ("phone", "cpu/cpu5/cpu_capacity", "as other CPUs have it"),
@@ -89,7 +87,6 @@ fn errors_in_a_folder_have_its_path() {
     };
     let online = folder.path().join(full("cpu/online"));
     fs::remove_file(&online).unwrap();
-    refused("cpu/online", "the file is missing; expected the list of CPUs");
     fs::create_dir(&online).unwrap();
     refused("cpu/online", "expected a file that can be read");
     fs::rename(folder.path().join("devices"), folder.path().join("elsewhere")).unwrap();
@@ -101,14 +98,6 @@ fn cpus_that_cannot_be_are_refused() {
     refused_with("zen-ccx", "cpu/online", "0-16", &["names CPU 16; expected CPUs of", "cpu/possible, 0-15"]);
     let file = "cpu/cpu5/topology/thread_siblings_list";
     refused_with("zen-ccx", file, "5,21", &["names CPU 21", "contradicts itself"]);
-}
-
-#[test]
-fn a_hybrid_machine_whose_capacities_nothing_tells_is_refused() {
-    let sysfs = Sysfs::of("hybrid").without("cpu/cpu7/acpi_cppc");
-    let parts =
-        ["the file is missing; expected the capacities of a hybrid machine", "save cpu*/acpi_cppc/highest_perf"];
-    refused(&sysfs, "cpu/cpu0/cpu_capacity", &parts);
 }
 
 #[test]

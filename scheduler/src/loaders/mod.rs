@@ -32,9 +32,23 @@ pub enum Step {
     TopologyNode { mask: Vec<u64>, id: u64 },
 }
 
+/// Of which release a loader is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Known {
+    /// No loader of the scheduler is known.
+    #[default]
+    No,
+    /// `tools/sched_ext` of 7.2, or wakelab's own: of whatever version, the object is taken to fit.
+    Tool,
+    /// That of a crate of this version.
+    Crate(&'static str),
+}
+
 /// What a loader does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loading {
+    /// Whether it is known.
+    pub known: Known,
     /// Sections of arrays that depend on the machine, and their bytes.
     pub resize: Vec<(&'static str, u32)>,
     /// Variables and their values. One that an object of another release does not have is left out.
@@ -141,7 +155,15 @@ pub fn loading(name: &str, finds: &Finds<'_>) -> Result<Loading, String> {
     };
     let mut loading = Loading::default();
     // Crates add their version: `bpfland_1.1.4_g...`.
-    match name.split('_').next().unwrap_or(name) {
+    let kind = name.split('_').next().unwrap_or(name);
+    loading.known = match kind {
+        "simple" | "cpu0" | "sdt" | "central" | "flatcg" | "qmap" | "wakelab" => Known::Tool,
+        "cosmos" => Known::Crate("1.1.7"),
+        "flow" => Known::Crate("4.8.15"),
+        "bpfland" | "flash" | "beerland" | "tickless" | "lavd" | "p2dq" | "chaos" | "rusty" => Known::Crate("1.1.4"),
+        _ => Known::No,
+    };
+    match kind {
         "central" => central(&mut loading, &machine),
         "flatcg" => flatcg(&mut loading, &machine),
         "qmap" => qmap(&mut loading, &machine)?,
@@ -156,6 +178,7 @@ pub fn loading(name: &str, finds: &Finds<'_>) -> Result<Loading, String> {
         "chaos" => p2dq::chaos(&mut loading, &machine)?,
         "rusty" => rusty::rusty(&mut loading, &machine)?,
         "wakelab" => wakelab::wakelab(&mut loading, &machine)?,
+        // Those of scx_simple, scx_cpu0 and scx_sdt set what their options say, and leave the rest as it is.
         _ => {}
     }
     Ok(loading)

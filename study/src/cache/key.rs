@@ -50,7 +50,7 @@ impl Key {
         self.0.to_hex().to_string()
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }

@@ -214,6 +214,7 @@ pub fn diff_results(a: &ResultFile, b: &ResultFile) -> Diff {
         a: name(a),
         b: name(b),
         settings: differing(&a.settings, &b.settings),
+        notes: Vec::new(),
         rows,
         only_a: alone(a, b),
         only_b: alone(b, a),

@@ -14,7 +14,7 @@ use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_sched::energy::NoEas;
 use wakelab_scheduler_source::SchedulerName;
-use wakelab_sim::{FLIPS_GONE_NS, Mechanisms, SimError};
+use wakelab_sim::{FLIPS_GONE_NS, Mechanisms, Setup, SimError};
 
 impl Spec {
     /// Returns the experiment with the machines and workloads that come with the program or are in files.
@@ -95,6 +95,7 @@ impl Spec {
             let missing = missing.map_err(|error| given.error(error.to_string()))?;
             warnings.extend(missing.into_iter().map(|line| format!("{}: {line}", given.place)));
         }
+        sides.iter().try_for_each(|(side, _)| self.can_begin(&machine, side, &cases))?;
         if !machine.energy_model().is_empty() {
             for (side, given) in sides {
                 let why = wakelab_sim::no_eas(&machine, &side.kernel, side.features, side.pm);
@@ -210,6 +211,29 @@ impl Spec {
             side.label = format!("kernel={}{separator}{}", own.name, side.label);
         }
         Ok(side)
+    }
+
+    /// Whether every run of a side can begin, so that what is refused is so before the first run of any side.
+    fn can_begin(&self, machine: &Machine, side: &Variant, cases: &[Case]) -> Result<(), SpecError> {
+        let Some(first) = cases.first() else { return Ok(()) };
+        let setup = Setup {
+            machine: side.machine.as_deref().unwrap_or(machine),
+            kernel: &side.kernel,
+            features: side.features,
+            workload: &first.workload,
+            seed: self.seed,
+            until: 0,
+            mechanisms: Mechanisms::default(),
+            observer_cost: self.observer_cost_ns,
+            pm: side.pm,
+            scheduler: side.scheduler.as_deref(),
+        };
+        wakelab_sim::check_workloads(&setup, cases.iter().map(|case| &*case.workload)).map_err(|(at, error)| {
+            let case = &cases[at];
+            let named = self.workloads.iter().find(|workload| workload.name.value == case.name);
+            let what = format!("{}: {error}", case.workload.load);
+            named.map_or_else(|| self.machine.error(&what), |workload| workload.name.error(&what))
+        })
     }
 
     /// Returns an error at the name that is wrong, that of the kernel being `kernel`, with the kernels that can be

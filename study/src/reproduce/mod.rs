@@ -12,11 +12,10 @@ mod scoreboard;
 mod tables;
 
 pub use crate::compare::SearchRates;
-pub(crate) use plan::cpu_s;
 pub use plan::{Plan, PlannedTable, plan};
 pub use quantity::{Quantity, SideBySide, TurbostatColumn};
 pub use record::{Known, MachineKind, RecordRow, SMALL_LLC, by_benchmark, known, record, shipped};
-pub use score::{Class, Summary, noise_pct};
+pub use score::{Class, Summary, distance, noise_pct};
 pub(crate) use scoreboard::{Choice, PartialProgress, experiment, scored};
 pub use scoreboard::{Effort, Scoreboard, Scored, ScoredTable, reproduce};
 pub use tables::{Published, Recipe, WorstOver};

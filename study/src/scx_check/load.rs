@@ -68,6 +68,9 @@ pub(super) struct Load {
     hotplugs: Vec<Hotplug>,
 }
 
+/// How many workloads come before those that are drawn: what most schedulers that lose a task lose first.
+pub(super) const FIXED: u32 = 3;
+
 /// From `low` on to `high`, each power as likely as any other.
 fn spread(random: &mut Rand64, low: u64, high: u64) -> u64 {
     let span = (high as f64 / low as f64).ln();
@@ -124,6 +127,14 @@ impl Group {
             if !matches!(group.does, Does::Spin) {
                 group.does = Does::Sleep { run_us: 1_000, sleep_us: 1_000 };
             }
+        });
+        // One of a pair, or of those that fork, may be all that it takes.
+        with(&|group| match group.does {
+            Does::Ask { run_us, .. } | Does::Burst { run_us, .. } | Does::Yield { run_us } => {
+                group.does = Does::Sleep { run_us, sleep_us: 1_000 };
+            }
+            Does::Fork { run_us, sleep_us, .. } => group.does = Does::Sleep { run_us, sleep_us },
+            Does::Spin | Does::Sleep { .. } => {}
         });
         with(&|group| group.nice = 0);
         with(&|group| group.cpus = None);
@@ -225,9 +236,33 @@ impl Group {
 }
 
 impl Load {
-    /// The workload of a number under a seed; `nr_cpus` are those of each machine. With `hotplug`, CPUs of a third of
-    /// all workloads go offline.
+    /// The fixed workload of a number below [`FIXED`]: a hog that is alone on the smallest machine, one that is bound to
+    /// the last CPU of the largest, and hogs and a sleeper that leave a CPU of that idle.
+    fn fixed(number: u32, nr_cpus: &[u32]) -> Self {
+        let machines = || nr_cpus.iter().enumerate();
+        let smallest = machines().min_by_key(|&(at, cpus)| (*cpus, at)).map_or(0, |(at, _)| at);
+        let largest = machines().max_by_key(|&(at, cpus)| (*cpus, std::cmp::Reverse(at))).map_or(0, |(at, _)| at);
+        let of = |does, count, cpus| Group { does, count, nice: 0, cpus, start_ms: 0 };
+        let last = nr_cpus[largest] - 1;
+        let (machine, groups) = match number {
+            0 => (smallest, vec![of(Does::Spin, 1, None)]),
+            1 => (largest, vec![of(Does::Spin, 1, Some(vec![last]))]),
+            _ => {
+                let sleeper = of(Does::Sleep { run_us: 1_000, sleep_us: 1_000 }, 1, None);
+                let hogs = last.saturating_sub(1);
+                let hogs = (hogs > 0).then(|| of(Does::Spin, hogs, None));
+                (largest, hogs.into_iter().chain([sleeper]).collect())
+            }
+        };
+        Load { machine, groups, hotplugs: Vec::new() }
+    }
+
+    /// The workload of a number under a seed; `nr_cpus` are those of each machine. The first [`FIXED`] are always the
+    /// same. With `hotplug`, CPUs of a third of the others go offline.
     pub fn draw(seed: u64, number: u32, nr_cpus: &[u32], hotplug: bool) -> Self {
+        if number < FIXED {
+            return Load::fixed(number, nr_cpus);
+        }
         let mut random = Rand64::new(u128::from(seed) << 32 | u128::from(number));
         let machine = up_to(&mut random, nr_cpus.len() as u64) as usize;
         let groups = 1 + up_to(&mut random, 5);
@@ -270,7 +305,7 @@ impl Load {
         }
         let mut machines: Vec<usize> = (0..nr_cpus.len()).filter(|&to| nr_cpus[to] < nr_cpus[self.machine]).collect();
         machines.sort_by_key(|&machine| nr_cpus[machine]);
-        simpler.extend(machines.into_iter().filter_map(|machine| self.on(machine, nr_cpus[machine])));
+        simpler.extend(machines.into_iter().map(|machine| self.on(machine, nr_cpus[machine])));
         for (at, group) in self.groups.iter().enumerate() {
             simpler.extend(group.simpler().into_iter().map(|group| {
                 let mut load = self.clone();
@@ -281,19 +316,19 @@ impl Load {
         simpler
     }
 
-    /// The same on a smaller machine; `None` if a group has no CPU there.
-    fn on(&self, machine: usize, nr_cpus: u32) -> Option<Load> {
+    /// The same on a smaller machine. A group that has no CPU there is bound to its last.
+    fn on(&self, machine: usize, nr_cpus: u32) -> Load {
         let mut load = Load { machine, ..self.clone() };
         load.hotplugs.retain(|hotplug| hotplug.cpu < nr_cpus);
         for group in &mut load.groups {
             if let Some(cpus) = &mut group.cpus {
                 cpus.retain(|&cpu| cpu < nr_cpus);
                 if cpus.is_empty() {
-                    return None;
+                    cpus.push(nr_cpus - 1);
                 }
             }
         }
-        Some(load)
+        load
     }
 
     /// How many tasks it has at first.
@@ -366,6 +401,11 @@ mod tests {
     fn a_number_is_one_workload_and_numbers_differ() {
         let of = |number| Load::draw(3, number, &CPUS, true);
         assert_eq!(of(5), of(5));
+        for number in 0..FIXED {
+            assert_eq!(of(number), Load::draw(4, number, &CPUS, true));
+        }
+        assert_eq!((of(0).tasks(), CPUS[of(0).machine]), (1, 1), "a hog that is alone");
+        assert_eq!((of(1).groups[0].cpus.as_deref(), of(2).tasks()), (Some(&[7][..]), 7));
         assert!((1..20).all(|number| of(number) != of(0)));
     }
 }

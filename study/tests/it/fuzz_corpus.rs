@@ -4,11 +4,13 @@
 pub mod changes;
 #[path = "../../../fuzz/check_experiment.rs"]
 mod check;
+#[path = "../../../fuzz/check_capture.rs"]
+mod check_capture;
 #[path = "../../../fuzz/check_study.rs"]
 mod of_study;
 
 use crate::support::{Fake, experiment};
-use changes::{check_changed, check_corpus};
+use changes::{Random, change, check_changed, check_corpus, corpus, run, sum_of_changed};
 use std::sync::atomic::AtomicBool;
 use wakelab_study::cache::{Cached, Program, Store};
 use wakelab_study::compare::compare;
@@ -117,4 +119,36 @@ fn changed_numbers_of_kept_runs_are_a_run_or_made_again() {
         changes::change_binary(bytes, other, random);
     };
     changes::sum_of_changed(&numbers, |bytes| usize::from(of_study::cache_entry(bytes)), 500, &changed);
+}
+
+/// Words that mean something in a text trace.
+const OF_TRACES: &[&str] = &[
+    "sched_switch:",
+    "sched_waking:",
+    "sched_wakeup:",
+    "sched_wakeup_new:",
+    "prev_state=R+ ==>",
+    "prev_state=S ==>",
+    "next_pid=0",
+    "prev_pid=0",
+    "pid=42",
+    "target_cpu=001",
+    "[000]",
+    "[001]",
+    "7.000100:",
+];
+
+#[test]
+fn traces_of_the_corpus_are_captured_as_workloads_that_are_valid_or_refused() {
+    for (path, bytes) in corpus("capture") {
+        let bad = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("bad-"));
+        assert_eq!(run(check_capture::capture, &bytes, &|| path.display().to_string()) == 0, bad, "{}", path.display());
+    }
+}
+
+#[test]
+fn changed_traces_are_captured_as_workloads_that_are_valid_or_refused() {
+    let changed = |bytes: &mut Vec<u8>, other: &[u8], random: &mut Random| change(bytes, other, OF_TRACES, random);
+    let tasks = sum_of_changed(&corpus("capture"), check_capture::capture, 20, &changed);
+    assert!(tasks > 200, "{tasks} tasks");
 }

@@ -47,7 +47,7 @@ fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, InputError> {
     let capacity = match kind {
         Kind::Channel => Some(table.need_number("capacity", &COUNT)? as u32),
         Kind::Barrier => table.number("participants", &COUNT)?.map(|tasks| tasks as u32),
-        Kind::Semaphore => Some(table.number("count", &COUNT)?.map_or(1, |count| count as u32)),
+        Kind::Semaphore => Some(table.number("count", &(0..=*COUNT.end()))?.map_or(1, |count| count as u32)),
         Kind::Workqueue => Some(table.number("items", &COUNT)?.map_or(1, |items| items as u32)),
         Kind::Mutex | Kind::Condition | Kind::List | Kind::Spinlock => Some(1),
     };

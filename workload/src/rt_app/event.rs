@@ -17,6 +17,8 @@ pub(super) enum Event {
     Signal(String),
     Broadcast(String),
     Barrier(String),
+    SemWait(String),
+    SemPost(String),
     Suspend(String),
     Resume(String),
     Yield,
@@ -25,9 +27,9 @@ pub(super) enum Event {
 
 /// The names of events. For rt-app, a key is an event if it begins with one of these: `run1`, `sleep_b`. The first
 /// match counts.
-const EVENTS: [&str; 17] = [
-    "runtime", "run", "sleep", "timer", "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "suspend",
-    "resume", "yield", "fork", "mem", "iorun",
+const EVENTS: [&str; 20] = [
+    "runtime", "run", "sleep", "timer", "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "sem_wait",
+    "sem_post", "suspend", "resume", "yield", "fork", "memrun", "mem", "iorun",
 ];
 
 /// Returns the event that a key names. Returns `None` if it names none.
@@ -54,12 +56,19 @@ pub(super) fn read(cx: &Cx<'_>, name: &str, prop: &Prop<'_>, thread: &str) -> Re
         "signal" => Event::Signal(resource(cx, prop, "condition")?),
         "broad" => Event::Broadcast(resource(cx, prop, "condition")?),
         "barrier" => Event::Barrier(resource(cx, prop, "barrier")?),
+        "sem_wait" => Event::SemWait(resource(cx, prop, "semaphore")?),
+        "sem_post" => Event::SemPost(resource(cx, prop, "semaphore")?),
         // An empty text means the thread itself.
         "suspend" if prop.text() == Some("") => Event::Suspend(thread.to_owned()),
         "suspend" => Event::Suspend(resource(cx, prop, "thread")?),
         "resume" => Event::Resume(resource(cx, prop, "thread")?),
         "fork" => Event::Fork(resource(cx, prop, "thread")?),
         "yield" => Event::Yield,
+        "memrun" => {
+            let what = "how long memrun takes is not modelled, as the model has no memory";
+            let what = format!("{what}; expected a run of the time it takes on your machine");
+            return cx.refuse(&prop.place, &what, "it is left out").map(|()| None);
+        }
         "mem" => return unknown_time(cx, prop, "how long writing so many bytes to memory takes"),
         _ => return unknown_time(cx, prop, "how long writing so many bytes to a device takes, or blocks,"),
     };
@@ -119,6 +128,29 @@ pub(super) struct Step {
 }
 
 impl Event {
+    /// Returns whether time passes in it other than by computing, or may.
+    pub(super) fn blocks(&self) -> bool {
+        match self {
+            Event::Sleep(_)
+            | Event::Timer { .. }
+            | Event::Lock(_)
+            | Event::Wait { .. }
+            | Event::Sync { .. }
+            | Event::Barrier(_)
+            | Event::SemWait(_)
+            | Event::Suspend(_) => true,
+            Event::Run(_)
+            | Event::RunFor(_)
+            | Event::Unlock(_)
+            | Event::Signal(_)
+            | Event::Broadcast(_)
+            | Event::SemPost(_)
+            | Event::Resume(_)
+            | Event::Yield
+            | Event::Fork(_) => false,
+        }
+    }
+
     /// Returns the condition that the event waits for. A thread that suspends waits for the condition of the name that
     /// it gives.
     pub(super) fn waits_for(&self) -> Option<&str> {
@@ -135,4 +167,12 @@ impl Event {
             _ => None,
         }
     }
+}
+
+/// Whether a key that is left out would make rt-app wait, as far as its name tells: `iorun`, and what later releases or
+/// forks of rt-app may have. Without it a thread that waits would compute for ever.
+pub(super) fn may_block(key: &str) -> bool {
+    const WAITS: [&str; 10] = ["iorun", "wait", "sleep", "sem_", "block", "recv", "read", "poll", "suspend", "barrier"];
+    let key = key.to_ascii_lowercase();
+    WAITS.iter().any(|word| key.contains(word)) && !matches!(named(&key), Some("mem" | "memrun"))
 }

@@ -24,7 +24,21 @@ const IGNORED: [&str; 13] = [
 ];
 
 /// The types of `"resources"`. rt-app creates a resource by itself if a thread names one.
-const TYPES: [&str; 8] = ["mutex", "wait", "signal", "broadcast", "sync", "sleep", "run", "timer"];
+const TYPES: [&str; 13] = [
+    "mutex",
+    "wait",
+    "signal",
+    "broadcast",
+    "sync",
+    "sleep",
+    "run",
+    "timer",
+    "barrier",
+    "sem",
+    "semaphore",
+    "sem_wait",
+    "sem_post",
+];
 
 /// Reads `"global"`, and returns the policy of threads that have none.
 pub(super) fn read(cx: &Cx<'_>, global: Option<&Prop<'_>>) -> Result<Policy, WorkloadError> {

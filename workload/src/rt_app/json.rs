@@ -202,12 +202,8 @@ impl<'a> Prop<'a> {
 }
 
 /// Keys of threads and phases that rt-app knows and the model does not, with what is not modelled.
-const NOT_MODELLED: [(&str, &str); 4] = [
-    ("period", DEADLINE),
-    ("deadline", DEADLINE),
-    ("taskgroup", "cgroups are not modelled"),
-    ("membind_nodes", "memory of nodes is not modelled"),
-];
+const NOT_MODELLED: [(&str, &str); 3] =
+    [("period", DEADLINE), ("deadline", DEADLINE), ("membind_nodes", "memory of nodes is not modelled")];
 
 const DEADLINE: &str = "parameters of SCHED_DEADLINE are called dl-runtime, dl-period and dl-deadline";
 

@@ -15,7 +15,7 @@ mod workgen;
 use crate::error::{About, WorkloadError};
 use crate::file::is_numbered;
 use crate::validate::{NR_CPUS_MAX, TASKS_MAX};
-use crate::{Call, Channel, Op, Program, SLACK_MEAN, Task, Workload};
+use crate::{Call, Channel, Group, Op, Program, SLACK_MEAN, Task, Workload};
 use json::{Cx, Object, Place};
 use policy::Policy;
 use program::{Resource, Resources, Shared, of_start};
@@ -33,6 +33,40 @@ pub struct RtApp {
     places: Vec<Vec<Place>>,
     resources: Vec<Resource>,
     cpu_sets: Vec<Vec<u32>>,
+}
+
+/// The control groups that threads name, those above before those in them, with the weight that the kernel gives new
+/// ones. Copies of a file share them, as their paths are the same.
+fn groups(threads: &[Thread]) -> Vec<Group> {
+    let mut groups: Vec<Group> = vec![];
+    for (path, _) in of_start(threads).filter_map(|thread| thread.taskgroup.as_ref()) {
+        let mut parent = 0;
+        let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+        for name in ends.map(|end| &path[..end]) {
+            let known = groups.iter().position(|group| group.name == name);
+            parent = 1 + known.unwrap_or_else(|| {
+                groups.push(Group {
+                    name: name.to_owned(),
+                    parent,
+                    weight: 100,
+                    idle: false,
+                    max: None,
+                    uclamp_min: None,
+                    uclamp_max: None,
+                    cpus: None,
+                    autogroup: false,
+                });
+                groups.len() - 1
+            }) as u32;
+        }
+    }
+    groups
+}
+
+/// The number of a thread's group among those, from 1; 0 for the root.
+fn group_of(groups: &[Group], thread: &Thread) -> u32 {
+    let named = |(path, _): &(String, Place)| groups.iter().position(|group| group.name == *path);
+    thread.taskgroup.as_ref().and_then(named).map_or(0, |at| at as u32 + 1)
 }
 
 /// The keys that a file may have.
@@ -129,6 +163,7 @@ impl RtApp {
         let name = |name: &str, number: u32, of: u32| {
             if numbered && of > 1 { format!("{name} {number}") } else { name.to_owned() }
         };
+        let groups = groups(&self.threads);
         let mut channels = vec![];
         let mut tasks = vec![];
         for copy in 0..copies {
@@ -156,7 +191,7 @@ impl RtApp {
                     uclamp_min: thread.uclamp.min,
                     uclamp_max: thread.uclamp.max,
                     realtime: thread.realtime,
-                    group: 0,
+                    group: group_of(&groups, thread),
                 }));
             }
         }
@@ -180,7 +215,7 @@ impl RtApp {
             cpu_sets: self.cpu_sets.clone(),
             distributions: vec![],
             params: vec![],
-            groups: vec![],
+            groups,
             interrupts: vec![],
             changes: vec![],
         }

@@ -262,6 +262,14 @@ impl Writer<'_> {
                 let barrier = self.number(Kind::Barrier, name, place);
                 self.call(Call::Barrier { barrier }, place);
             }
+            Event::SemWait(name) => {
+                let semaphore = self.number(Kind::Semaphore, name, place);
+                self.call(Call::Down { semaphore }, place);
+            }
+            Event::SemPost(name) => {
+                let semaphore = self.number(Kind::Semaphore, name, place);
+                self.call(Call::Up { semaphore }, place);
+            }
             event => self.sync(event, place),
         }
     }
@@ -334,14 +342,14 @@ fn absolute_timers(thread: &Thread) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A mutex, condition or barrier, created when a thread names one. A condition and a mutex may have the same name.
+/// A mutex, condition, barrier or semaphore, created when a thread names one. A condition and a mutex may have the same name.
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
     kind: Kind,
     name: String,
     /// Where it is named first.
     pub(super) place: Place,
-    /// How many threads meet at a barrier; 1 for others.
+    /// How many threads meet at a barrier; 0 for a semaphore, 1 for others.
     pub(super) capacity: u32,
 }
 
@@ -368,7 +376,9 @@ impl Resources {
         let known = same_name.iter().find(|&&number| self.all[number as usize].kind == kind);
         known.copied().unwrap_or_else(|| {
             same_name.push(number);
-            self.all.push(Resource { kind, name: name.to_owned(), place: place.clone(), capacity: 1 });
+            // sem_init(): nobody has posted.
+            let capacity = u32::from(kind != Kind::Semaphore);
+            self.all.push(Resource { kind, name: name.to_owned(), place: place.clone(), capacity });
             number
         })
     }

@@ -41,6 +41,8 @@ pub(super) fn read(cx: &Cx<'_>, tasks: &Prop<'_>, policy: Policy) -> Result<Vec<
     let mut threads = reached(cx, threads)?;
     no_deadline_forks(cx, &threads)?;
     conditions(cx, &mut threads)?;
+    semaphores(cx, &threads)?;
+    no_groups_of_forked(cx, &threads)?;
     no_shared_timers(cx, &threads)?;
     Ok(threads)
 }
@@ -128,6 +130,37 @@ fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> 
                 }
             }
             phase.steps = steps;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that somebody posts each semaphore that is waited for. A post that nobody waits for is remembered.
+fn semaphores(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
+    let steps = || threads.iter().flat_map(Thread::steps);
+    let posted: BTreeSet<&str> = steps()
+        .filter_map(|step| match &step.event {
+            Event::SemPost(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    for step in steps() {
+        let Event::SemWait(name) = &step.event else { continue };
+        if !posted.contains(name.as_str()) {
+            let what = format!("nobody posts the semaphore {name:?}, and the thread would wait for ever");
+            let hint = did_you_mean(name, posted.iter().copied().take(COMPARED_MAX));
+            return Err(step.place.error(cx.path, what + "; expected a thread that does").with_hint(hint));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses control groups of threads that others fork: those are in the group of who forks them.
+fn no_groups_of_forked(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
+    for thread in threads.iter().filter(|thread| thread.instances == 0) {
+        if let Some((_, place)) = &thread.taskgroup {
+            let what = "that a forked thread joins another control group is not modelled";
+            cx.refuse(place, what, "it is in that of the thread that forks it")?;
         }
     }
     Ok(())

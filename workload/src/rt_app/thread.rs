@@ -23,13 +23,15 @@ pub(super) struct Thread {
     /// The slice that it requests, ns; 0 for none.
     pub(super) slice_ns: u64,
     pub(super) uclamp: Uclamp,
+    /// Its control group, and where that is named.
+    pub(super) taskgroup: Option<(String, Place)>,
     /// How often the phases are repeated.
     pub(super) times: Times,
     pub(super) phases: Vec<Phase>,
 }
 
 /// The keys of a thread besides events.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "instance",
     "delay",
     "loop",
@@ -40,6 +42,7 @@ const KEYS: [&str; 12] = [
     "dl-period",
     "dl-deadline",
     "phases",
+    "taskgroup",
     "util_min",
     "util_max",
 ];
@@ -72,10 +75,24 @@ impl Thread {
             realtime: sched.realtime(cx, policy, &prop.place)?,
             slice_ns: sched.slice_ns(cx, policy)?.unwrap_or(0),
             uclamp: sched.uclamp,
+            taskgroup: taskgroup(cx, &object)?,
             times,
             phases,
         })
     }
+}
+
+/// `"taskgroup"`: a path from the root of the control groups. Returns `None` for the root.
+fn taskgroup(cx: &Cx<'_>, object: &Object<'_>) -> Result<Option<(String, Place)>, WorkloadError> {
+    const DEPTH_MAX: usize = 16;
+    let Some(prop) = object.get(cx, "taskgroup")? else { return Ok(None) };
+    let expected = "the path of a control group, such as \"/g1\"";
+    let path = prop.text().ok_or_else(|| prop.wrong(cx, expected))?;
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    if parts.len() > DEPTH_MAX || parts.iter().any(|part| [".", ".."].contains(part)) {
+        return Err(prop.wrong(cx, &format!("{expected}, without dots and at most {DEPTH_MAX} deep")));
+    }
+    Ok((!parts.is_empty()).then(|| (parts.join("/"), prop.place.clone())))
 }
 
 /// The phases, and how often all of them are repeated.
@@ -115,14 +132,32 @@ fn one_phase(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec
     }
     let times = times(cx, object)?.unwrap_or(None);
     let phase = Phase { place: object.place.clone(), times, sched: Sched::default(), cpus: None, steps };
+    still_waits(cx, &phase, object, &KEYS)?;
     Ok((Some(1), vec![some_events(cx, phase, object)?]))
+}
+
+/// Refuses a phase that repeats for ever and waits for nothing, if something that may have waited was left out of it: read
+/// leniently, a thread that waits would otherwise compute for ever.
+fn still_waits(cx: &Cx<'_>, phase: &Phase, object: &Object<'_>, keys: &[&str]) -> Result<(), WorkloadError> {
+    let steps = &phase.steps;
+    let left_out = |prop: &&Prop<'_>| {
+        !keys.contains(&prop.name) && event::may_block(prop.name) && !steps.iter().any(|step| step.place == prop.place)
+    };
+    let Some(prop) = object.props.iter().find(left_out) else { return Ok(()) };
+    if steps.is_empty() || steps.iter().any(|step| step.event.blocks()) {
+        return Ok(());
+    }
+    let what = "this may wait, and is not modelled: without it the thread would compute for ever, which --lenient does not \
+                do";
+    let hint = "put a \"sleep\", a \"timer\" or a \"sem_wait\" of the time it takes in its place";
+    Err(prop.place.error(cx.path, what).with_hint(Some(hint.to_owned())))
 }
 
 /// Refuses a phase without events.
 fn some_events(cx: &Cx<'_>, phase: Phase, object: &Object<'_>) -> Result<Phase, WorkloadError> {
     // If all were left out, there has been a warning.
     if phase.steps.is_empty()
-        && !object.props.iter().any(|prop| matches!(event::named(prop.name), Some("mem" | "iorun")))
+        && !object.props.iter().any(|prop| matches!(event::named(prop.name), Some("memrun" | "mem" | "iorun")))
     {
         return Err(object.place.error(cx.path, "there is no event; expected some, such as \"run\": 1000"));
     }
@@ -169,17 +204,23 @@ impl Phase {
     pub(super) fn read(cx: &Cx<'_>, object: &Object<'_>, thread: &str) -> Result<Self, WorkloadError> {
         let mut steps = vec![];
         for prop in object.props.iter().filter(|prop| !PHASE_KEYS.contains(&prop.name)) {
-            if !not_modelled(cx, prop)? {
+            if prop.name == "taskgroup" {
+                let what = "that a thread changes its control group between phases is not modelled; expected \"taskgroup\" \
+                            at the thread";
+                cx.refuse(&prop.place, what, "it stays where it is")?;
+            } else if !not_modelled(cx, prop)? {
                 read_event(cx, prop, thread, &mut steps, &PHASE_KEYS)?;
             }
         }
-        Ok(Phase {
+        let phase = Phase {
             place: object.place.clone(),
             times: times(cx, object)?.unwrap_or(Some(1)),
             sched: Sched::read(cx, object)?,
             cpus: cpus(cx, object)?,
             steps,
-        })
+        };
+        still_waits(cx, &phase, object, &PHASE_KEYS)?;
+        Ok(phase)
     }
 }
 

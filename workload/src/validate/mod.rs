@@ -51,10 +51,6 @@ impl Workload {
         if self.tasks.is_empty() {
             return Err(WorkloadError::new(About::Whole, "the workload has no tasks; expected one or more"));
         }
-        if let Some(channel) = self.channels.iter().find(|channel| channel.capacity == 0) {
-            let what = "a channel that holds 0 messages; expected 1 or more";
-            return Err(WorkloadError::new(About::Channel(channel.name.clone()), what));
-        }
         for program in &self.programs {
             let check = program::check_steps(program, self.programs.len())
                 .and_then(|()| check_sets(program, &self.cpu_sets, nr_cpus));

@@ -3,7 +3,7 @@
 use super::TASKS_MAX;
 use super::forks::{Families, families};
 use crate::error::{About, WorkloadError};
-use crate::{Call, Kind, Op, Task, Workload};
+use crate::{Call, Channel, Kind, Op, Task, Workload};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 impl Workload {
@@ -54,6 +54,12 @@ pub(super) fn check(workload: &Workload, families: &Families, nr_cpus: u32) -> R
         let what = format!("{workqueues} workqueues have {} kworkers", workqueues * u64::from(nr_cpus));
         let hint = "a [[workqueue]] of all instances has one on each CPU".to_owned();
         return Err(WorkloadError::new(About::Whole, what + "; expected fewer").with_hint(Some(hint)));
+    }
+    // Of a semaphore it is the count that it begins with, which a post raises.
+    let empty = |(channel, kind): &(&Channel, &Kind)| channel.capacity == 0 && **kind != Kind::Semaphore;
+    if let Some((channel, _)) = workload.channels.iter().zip(&kinds).find(empty) {
+        let what = "a channel that holds 0 messages; expected 1 or more";
+        return Err(WorkloadError::new(About::Channel(channel.name.clone()), what));
     }
     let mut users = Users::default();
     each_use(workload, families, |task, op, forked| {

@@ -273,3 +273,19 @@ fn realtime_threads_have_the_policy_and_priority_of_rt_app() {
                 \"loop\": 1}, \"b\": {\"instance\": 0, \"loop\": 1, \"policy\": \"SCHED_FIFO\", \"run\": 1}}}";
     assert_eq!(realtime(text), [Some(Realtime::Fifo(10))]);
 }
+
+#[test]
+fn semaphores_begin_at_zero_and_taskgroups_are_groups() {
+    let workload = workload(
+        "{\"tasks\": {\"up\": {\"taskgroup\": \"/g1\", \"run\": 1000, \"sem_post\": \"work\", \"sleep\": 4000},
+         \"down\": {\"taskgroup\": \"/g2/inner/\", \"sem_wait\": \"work\", \"run\": 2000},
+         \"other\": {\"taskgroup\": \"/g1\", \"run\": 1000}, \"root\": {\"taskgroup\": \"/\", \"run\": 1}}}",
+    );
+    let down = &workload.programs[1].ops;
+    assert!(matches!(down[1], Op::Call(Call::Down { semaphore: 0 })), "{down:?}");
+    assert!(matches!(workload.programs[0].ops[2], Op::Call(Call::Up { semaphore: 0 })));
+    assert_eq!(workload.channels[0].capacity, 0, "posts are counted from nothing");
+    let groups: Vec<_> = workload.groups.iter().map(|group| (&*group.name, group.parent, group.weight)).collect();
+    assert_eq!(groups, [("g1", 0, 100), ("g2", 0, 100), ("g2/inner", 2, 100)]);
+    assert_eq!(workload.tasks.iter().map(|task| task.group).collect::<Vec<_>>(), [1, 3, 1, 0]);
+}

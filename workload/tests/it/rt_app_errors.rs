@@ -157,9 +157,43 @@ fn unknown_keys_are_passed_over_leniently() {
 }
 
 #[test]
+fn memrun_is_named_and_left_out_leniently() {
+    let what = "how long memrun takes is not modelled, as the model has no memory; expected a run of the time it takes on \
+                your machine";
+    let memrun = "\"sleep\": 1,\n\"memrun\": {\"type\": \"chase\", \"size\": 1048576}";
+    let_pass(&thread(memrun), "3: `tasks.t.memrun`", what, "it is left out");
+}
+
+/// A thread that waits for something that is left out would be a hog.
+#[test]
+fn a_waiter_is_never_made_a_hog() {
+    for (waits, place) in [
+        ("\"run\": 2000,\n\"iorun\": 4096", "iorun"),
+        ("\"run\": 2000,\n\"event_wait\": \"x\"", "event_wait"),
+        ("\"run\": 2000,\n\"poll\": 3", "poll"),
+    ] {
+        let error = parse(&thread(waits), true).expect_err("it would compute for ever");
+        assert!(error.starts_with(&format!("w.json:3: `tasks.t.{place}`: this may wait")), "{error}");
+        assert!(error.contains("without it the thread would compute for ever"), "{error}");
+        // What waits besides keeps it from that.
+        assert!(parse(&thread(&format!("{waits}, \"sleep\": 10")), true).is_ok(), "{waits}");
+    }
+    // A hog that was one may have remarks.
+    assert!(parse(&thread("\"run\": 2000,\n\"comment\": \"all day\""), true).is_ok());
+}
+
+#[test]
+fn a_semaphore_that_nobody_posts_is_refused() {
+    refused(
+        &thread("\"run\": 1,\n\"sem_wait\": \"work\""),
+        "3: `tasks.t.sem_wait`: nobody posts the semaphore \"work\", and the thread would wait for ever; expected a thread \
+         that does",
+    );
+}
+
+#[test]
 fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     let out = "it is left out";
-    let_pass(&thread("\"run\": 1,\n\"taskgroup\": \"/a\""), "3: `tasks.t.taskgroup`", "cgroups are not modelled", out);
     let nodes = "memory of nodes is not modelled";
     let_pass(&thread("\"run\": 1,\n\"membind_nodes\": [0]"), "3: `tasks.t.membind_nodes`", nodes, out);
     let_pass(
