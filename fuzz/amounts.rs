@@ -182,6 +182,14 @@ impl Amounts {
         self.limits.may_be_throttled(name)
     }
 
+    /// Whether all CPUs of a set, as 64-bit words, go offline: a task that may use no others has to go elsewhere
+    /// (`select_fallback_rq()`).
+    pub fn loses_affinity(&self, words: &[u64]) -> bool {
+        let offline = |cpu: i64| self.limits.offline.iter().any(|&(of, ..)| of == cpu);
+        let mut cpus = (0..64 * words.len()).filter(|cpu| words[cpu / 64] >> (cpu % 64) & 1 == 1);
+        !self.limits.offline.is_empty() && cpus.all(|cpu| offline(cpu as i64))
+    }
+
     /// A task has done a transaction.
     pub fn done(&mut self, pid: i64) {
         self.tasks.entry(pid).or_default().done += 1;

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each target uses one of the three")]
 
 #[path = "../bpf/tests/it/machine/kernel.rs"]
-#[allow(clippy::duplicate_mod, reason = "the tests of the machine have it, too")]
+#[allow(clippy::duplicate_mod, dead_code, reason = "the tests of the machine have it, too, and need more of it")]
 mod kernel;
 
 use kernel::TestKernel;
@@ -11,7 +11,7 @@ use wakelab_bpf::btf::Btf;
 use wakelab_bpf::image::{Function, Image, Insn, Kfunc, LocalType, Map, MapKind};
 use wakelab_bpf::machine::{Limits, Machine};
 use wakelab_bpf::reduced_btf::reduce;
-use wakelab_bpf::{LinkOptions, Object};
+use wakelab_bpf::{Kconfig, LinkOptions, Object};
 
 /// An object, and the types that it is linked for.
 const OBJECT: &[u8] = include_bytes!("../bpf/tests/data/relocations.bpf.o");
@@ -110,11 +110,26 @@ pub const KFUNCS: [&str; 59] = [
     "read_first",
 ];
 
+/// A kernel with what the objects of the corpus need.
+fn options() -> LinkOptions<'static> {
+    let kconfig = [
+        ("LINUX_KERNEL_VERSION", Kconfig::Number(0x70200)),
+        ("CONFIG_HZ", Kconfig::Number(250)),
+        ("CONFIG_YES", Kconfig::Yes),
+        ("CONFIG_TEXT", Kconfig::Text("text".to_string())),
+    ];
+    LinkOptions {
+        kfuncs: &|name| matches!(name, "kernel_function" | "kernel_changed"),
+        ksyms: &|name| name == "kernel_variable",
+        kconfig: kconfig.into_iter().map(|(name, value)| (name.to_string(), value)).collect(),
+        ..LinkOptions::default()
+    }
+}
+
 /// The functions of an object's image, run one after the other; how many there were, 0 if it is refused.
 pub fn object(bytes: &[u8]) -> usize {
     let kernel = Btf::of_elf(KERNEL).expect("types");
-    let all = LinkOptions { programs: &|_, _| true, ..LinkOptions::default() };
-    let image = match Object::parse(bytes).and_then(|object| object.link(&kernel, &all)) {
+    let image = match Object::parse(bytes).and_then(|object| object.link(&kernel, &options())) {
         Ok(image) => image,
         Err(error) => {
             assert!(!error.problems.is_empty() && error.problems.iter().all(|problem| !problem.is_empty()));
@@ -133,7 +148,7 @@ pub fn object(bytes: &[u8]) -> usize {
 /// Types that an object is linked for, and that are reduced; how many there were, 0 if they are refused.
 pub fn types(bytes: &[u8]) -> usize {
     let Ok(kernel) = Btf::of_elf(bytes) else { return 0 };
-    let _ = Object::parse(OBJECT).expect("an object").link(&kernel, &LinkOptions::default());
+    let _ = Object::parse(OBJECT).expect("an object").link(&kernel, &options());
     Btf::parse(&reduce(&kernel, &["*"])).expect("reduced types are types");
     kernel.len() as usize
 }

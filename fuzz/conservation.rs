@@ -311,6 +311,7 @@ impl Run {
         let before = std::mem::replace(&mut task.place, place);
         if let Place::Queued(cpu) | Place::Running(cpu) | Place::Moved(cpu) = place
             && !allows(&task.affinity, cpu)
+            && !self.amounts.loses_affinity(&task.affinity)
             && task.astray.is_none()
         {
             task.astray = Some(format!("at {now} ns: task {pid} is on CPU {cpu}, which it may not use"));

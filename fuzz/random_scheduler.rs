@@ -90,7 +90,7 @@ static void cancels(u32 which)
 pub fn random_scheduler(number: u64) -> RandomScheduler {
     let mut random = Random(number ^ 0x5c4e_d000_0000_0000);
     let (machine, cpus) =
-        *random.of(&[("test-1c", 1), ("test-2c", 2), ("test-8c", 8), ("test-2llc", 8), ("test-2s", 8)]);
+        random.of::<&str>(&[("test-1c", 1), ("test-2c", 2), ("test-8c", 8), ("test-2llc", 8), ("test-2s", 8)]);
     let kernel = *random.of(&["v6.12", "v6.18", "v7.2"]);
     let (workload, load) = *random.of(&[
         ("netperf:TCP_RR", "100%"),
@@ -172,15 +172,15 @@ fn body(random: &mut Random, operation: &Operation) -> String {
 }
 
 fn queue(random: &mut Random) -> &'static str {
-    *random.of(&["SCX_DSQ_GLOBAL", "SCX_DSQ_LOCAL", "1", "2", "3", "SCX_DSQ_LOCAL_ON | (draw() % NR_CPUS)"])
+    random.of::<&str>(&["SCX_DSQ_GLOBAL", "SCX_DSQ_LOCAL", "1", "2", "3", "SCX_DSQ_LOCAL_ON | (draw() % NR_CPUS)"])
 }
 
 fn slice(random: &mut Random) -> &'static str {
-    *random.of(&["SCX_SLICE_DFL", "SCX_SLICE_DFL", "1000000", "1000", "1", "0", "-1ULL"])
+    random.of::<&str>(&["SCX_SLICE_DFL", "SCX_SLICE_DFL", "1000000", "1000", "1", "0", "-1ULL"])
 }
 
 fn nsecs(random: &mut Random) -> &'static str {
-    *random.of(&["0", "1", "1000", "100000", "1000000", "-1ULL", "1ULL << 62"])
+    random.of::<&str>(&["0", "1", "1000", "100000", "1000000", "-1ULL", "1ULL << 62"])
 }
 
 fn kick(random: &mut Random, cpu: &str) -> String {

@@ -27,7 +27,7 @@ fn objects_and_changed_ones() {
 
 #[test]
 fn types_and_changed_ones() {
-    hold(&corpus("bpf_types"), check::types, 500, 4000);
+    hold(&corpus("bpf_types"), check::types, 500, 2000);
 }
 
 #[test]

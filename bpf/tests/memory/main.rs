@@ -11,7 +11,7 @@ mod changes;
 mod check;
 mod corpus;
 #[path = "../it/machine/kernel.rs"]
-#[allow(dead_code, reason = "machines here have limits of their own")]
+#[allow(dead_code, reason = "these tests use a part of it")]
 mod kernel;
 mod loading;
 #[path = "../../../fuzz/most_memory.rs"]

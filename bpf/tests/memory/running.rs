@@ -75,8 +75,9 @@ fn copies_and_texts_are_work() {
         let (fault, mut machine) = run(what, &endless(before, body), maps);
         assert!(matches!(fault.kind, FaultKind::Work { call: true }), "{what}: {fault}");
         let calls = machine.take_counts().helpers;
-        let most = 1 + LIMITS.work / (u64::from(bytes) / 8);
-        assert!(calls <= most + 2, "{what}: {calls} calls; expected up to {most}");
+        // A value is filled in 26 steps.
+        let most = 30 + LIMITS.work / (u64::from(bytes) / 8);
+        assert!(calls <= most, "{what}: {calls} calls; expected up to {most}");
     }
 }
 

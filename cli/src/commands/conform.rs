@@ -109,7 +109,6 @@ fn compare(args: &Args) -> anyhow::Result<Exit> {
 
 fn ablation(args: &Args) -> anyhow::Result<Exit> {
     let (files, errors) = decision_files(&args.recordings.files);
-    let html = args.html.open()?;
     let bar = Bar::new(&files, false);
     let (ablation, outcomes) = ablate(&files, &bar);
     bar.finish();

@@ -28,6 +28,7 @@ pub(crate) struct Question {
 
 /// What came of it.
 #[derive(Debug, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and nearly all are numbers")]
 pub(crate) enum Answer {
     /// Its numbers, and the CPU time that it took, s; `None` if it was stopped.
     Done(Option<(RunStats, f64)>),

@@ -106,8 +106,8 @@ fn a_metric_that_is_not_counted_is_refused() {
 fn a_latency_is_the_percentile_of_each_run_in_us() {
     for (metric, part) in [("latency_90pct", 90), ("latency_99pct", 99)] {
         let mut experiment = experiment(&LOADS, 2);
-        (experiment.cases[0].workload.metric, experiment.cases[0].workload.higher_is_better) =
-            (metric.to_owned(), false);
+        let workload = std::sync::Arc::make_mut(&mut experiment.cases[0].workload);
+        (workload.metric, workload.higher_is_better) = (metric.to_owned(), false);
         let row = compare(&Fake::default(), &experiment, 1).unwrap().rows.remove(0);
         for side in [&row.base, &row.with] {
             for (value, run) in side.values.iter().zip(&side.runs) {

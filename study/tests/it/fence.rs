@@ -136,7 +136,7 @@ fn others_are_not_caught() {
         }
     }
     let matrix = matrix(&["SIS_PROP", "NO_SIS_UTIL"]);
-    let caught = std::panic::catch_unwind(|| found(&All, &matrix, 1));
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| found(&All, &matrix, 1)));
     assert!(caught.is_err());
 }
 

@@ -6,6 +6,7 @@ use wakelab_machine::Machine;
 use wakelab_scheduler::BpfScheduler;
 use wakelab_scheduler_source::Schedulers;
 use wakelab_study::experiment::named_scheduler;
+use wakelab_study::fence::Fence;
 use wakelab_study::scx_check::{Check, Checked, Kind, Smallest};
 
 fn scheduler(name: &str) -> BpfScheduler {
