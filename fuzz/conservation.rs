@@ -1,9 +1,13 @@
-//! What must hold in the events of any run: time goes on, a task is in one place, only where it may be, and none is
-//! lost.
+//! What must hold in the events of any run: time goes on, a task is in one place, only where it may be, none is lost,
+//! and amounts add up ([`amounts`]).
 //!
 //! This reads the tables of docs/formats.md with the Parquet library alone, not with the readers of `events`, so that
 //! an error of those does not hide one of the simulator.
 
+#[path = "amounts.rs"]
+pub mod amounts;
+
+use amounts::{Amounts, Limits};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -30,6 +34,8 @@ pub struct Findings {
     pub rows: u64,
     /// How many tasks entered the run.
     pub tasks: usize,
+    /// The idle share of the measured time, %; `None` if all tasks exited, which ends a run early.
+    pub idle_pct: Option<f64>,
     /// What does not hold, at most 20 of them.
     pub faults: Vec<String>,
 }
@@ -49,18 +55,22 @@ pub fn runs(path: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(found)
 }
 
-/// Follows the tasks of a run through its folder of events.
-pub fn check(folder: &Path) -> Result<Findings, Box<dyn Error>> {
+/// Follows the tasks of a run through its folder of events, and adds up what has `limits`.
+pub fn check(folder: &Path, limits: Limits) -> Result<Findings, Box<dyn Error>> {
     let open = |table: &str, columns: &'static [&'static str]| Rows::open(&folder.join(table), columns);
     let mut tables = [
-        open("tasks.parquet", &["t_ns", "what", "pid", "affinity"])?,
+        open("tasks.parquet", &["t_ns", "what", "pid", "comm", "background", "affinity"])?,
         open("switches.parquet", &["t_ns", "cpu", "prev_pid", "prev_sleeps", "next_pid"])?,
         open("migrations.parquet", &["t_ns", "pid", "from_cpu", "to_cpu"])?,
         open("wakeups.parquet", &["decided_ns", "waker_pid", "wakee_pid", "dest_cpu", "queued", "affinity"])?,
         open("enqueues.parquet", &["t_ns", "cpu", "pid"])?,
+        open("transactions.parquet", &["t_ns", "pid"])?,
     ];
-    let end = tables[1].metadata("wakelab.end_ns")?.parse::<i64>()?;
-    let mut run = Run::default();
+    let time = |key| Ok::<_, Box<dyn Error>>(tables[1].metadata(key)?.parse::<i64>()?);
+    let (settle, end) = (time("wakelab.settle_ns")?, time("wakelab.end_ns")?);
+    let nr_cpus = tables[1].metadata("wakelab.topology")?.matches("\"core\":").count() as i64;
+    let (amounts, sched_ext) = (Amounts::new(limits, nr_cpus, (settle, end)), folder.join("scx.parquet").is_file());
+    let mut run = Run { amounts, sched_ext, ..Run::default() };
     while let Some(now) = tables.iter().filter_map(Rows::time).min() {
         if now < run.now || now > end {
             run.fault(now, format!("the time is not between {} and the end of the run, {end}", run.now));
@@ -94,12 +104,13 @@ pub fn check(folder: &Path) -> Result<Findings, Box<dyn Error>> {
 /// A row of one of the tables.
 #[derive(Debug)]
 enum Event {
-    Begins { pid: i64, affinity: Vec<u64> },
+    Begins { pid: i64, name: String, background: bool, affinity: Vec<u64> },
     Exits { pid: i64 },
     Switch { cpu: i64, prev: Option<i64>, prev_sleeps: bool, next: Option<i64> },
     Migrate { pid: i64, from: i64, to: i64 },
     Wakeup { waker: Option<i64>, wakee: i64, dest: i64, on_cpu: bool, affinity: Option<Vec<u64>> },
     Enqueue { cpu: i64, pid: i64 },
+    Done { pid: i64 },
 }
 
 /// Where a task is.
@@ -123,7 +134,12 @@ struct Task {
     /// The CPU whose queue it was put on its way to, and when.
     due: Option<(i64, i64)>,
     exited: bool,
+    background: bool,
+    /// Its CPU may idle while it waits: it may be throttled, or waits in a queue of a scheduler of sched_ext.
+    waits_beside_idle: bool,
     affinity: Vec<u64>,
+    /// Since when it has its CPU, if it runs.
+    runs_since: i64,
     /// It was seen where it may not be, unless `sched_setaffinity()` had changed that: its next wake-up tells.
     astray: Option<String>,
 }
@@ -138,6 +154,11 @@ struct Run {
     waiting: HashMap<i64, BTreeMap<i64, i64>>,
     /// By CPU: since when it runs nothing while tasks wait on it.
     idle_since: HashMap<i64, i64>,
+    /// A scheduler of sched_ext places tasks, whose forks have no row in `wakeups`.
+    sched_ext: bool,
+    /// Tasks of the workload that have not exited.
+    alive: usize,
+    amounts: Amounts,
     found: Findings,
 }
 
@@ -197,10 +218,15 @@ impl Run {
                     place => Some(format!("task {wakee} is woken while it is {place:?}")),
                 },
             },
+            Event::Done { pid } => match self.tasks.get(pid) {
+                None => Some(unknown(pid)),
+                Some(_) => None,
+            },
             Event::Enqueue { cpu, pid } => match self.tasks.get(pid) {
                 None => Some(unknown(pid)),
                 Some(task) => match (task.due, task.place) {
                     (Some((dest, _)), Place::New | Place::Asleep(_) | Place::Moved(_)) if dest == *cpu => None,
+                    (None, Place::New) if self.sched_ext => None,
                     (due, place) => {
                         Some(format!("task {pid} is enqueued on CPU {cpu}, it is {place:?} and due on {due:?}"))
                     }
@@ -211,11 +237,19 @@ impl Run {
 
     fn apply(&mut self, event: Event) {
         match event {
-            Event::Begins { pid, affinity } => {
-                self.tasks.insert(pid, Task { affinity, ..Task::default() });
+            Event::Begins { pid, name, background, affinity } => {
+                let waits_beside_idle = self.amounts.begins(pid, &name) || self.sched_ext;
+                self.alive += usize::from(!background);
+                self.tasks.insert(pid, Task { affinity, background, waits_beside_idle, ..Task::default() });
             }
-            Event::Exits { pid } => self.tasks.entry(pid).or_default().exited = true,
+            Event::Exits { pid } => {
+                let task = self.tasks.entry(pid).or_default();
+                task.exited = true;
+                self.alive -= usize::from(!task.background);
+            }
+            Event::Done { pid } => self.amounts.done(pid),
             Event::Switch { cpu, prev, prev_sleeps, next } => {
+                self.amounts.switch(self.now, cpu, next);
                 if let Some(prev) = prev {
                     self.curr.remove(&cpu);
                     self.put(prev, if prev_sleeps { Place::Asleep(cpu) } else { Place::Queued(cpu) });
@@ -229,6 +263,7 @@ impl Run {
                 self.settle(cpu);
             }
             Event::Migrate { pid, from, to } => {
+                self.amounts.migrate(self.now, from, pid);
                 let place = self.tasks.get(&pid).map(|task| task.place);
                 if place == Some(Place::Running(from)) {
                     self.curr.remove(&from);
@@ -276,14 +311,23 @@ impl Run {
         let before = std::mem::replace(&mut task.place, place);
         if let Place::Queued(cpu) | Place::Running(cpu) | Place::Moved(cpu) = place
             && !allows(&task.affinity, cpu)
+            && !self.amounts.loses_affinity(&task.affinity)
             && task.astray.is_none()
         {
             task.astray = Some(format!("at {now} ns: task {pid} is on CPU {cpu}, which it may not use"));
         }
+        if matches!(before, Place::Running(_)) {
+            self.amounts.had_cpu(task.runs_since, now);
+        }
+        if matches!(place, Place::Running(_)) {
+            task.runs_since = now;
+        }
         if let Place::Queued(cpu) = before {
             self.waiting.entry(cpu).or_default().remove(&pid);
         }
-        if let Place::Queued(cpu) = place {
+        if let Place::Queued(cpu) = place
+            && !task.waits_beside_idle
+        {
             self.waiting.entry(cpu).or_default().insert(pid, now);
         }
     }
@@ -318,13 +362,19 @@ impl Run {
         let mut lost: Vec<String> = Vec::new();
         for (pid, task) in &mut self.tasks {
             lost.extend(task.astray.take());
+            if matches!(task.place, Place::Running(_)) {
+                self.amounts.had_cpu(task.runs_since, end);
+            }
             if let Some((dest, since)) = task.due.filter(|(_, since)| end - since > LOST_AFTER) {
                 lost.push(format!("at {end} ns: task {pid} was woken at {since} for CPU {dest} and is on no queue"));
             }
         }
         lost.sort();
+        let (amounts, idle_pct) = std::mem::take(&mut self.amounts).end(end);
+        lost.extend(amounts);
         lost.truncate(TOLD);
         self.found.faults.extend(lost);
+        self.found.idle_pct = Some(idle_pct).filter(|_| self.alive != 0);
     }
 }
 
@@ -424,6 +474,10 @@ impl Row<'_> {
         Some(names.values().as_string::<i32>().value(*names.normalized_keys().get(self.at)?))
     }
 
+    fn text(&self, column: &str) -> Option<&str> {
+        Some(self.valid(column)?.as_string_opt::<i32>()?.value(self.at))
+    }
+
     fn cpus(&self, column: &str) -> Option<Vec<u64>> {
         let words = self.valid(column)?.as_list::<i32>().value(self.at);
         Some(words.as_primitive::<UInt64Type>().values().to_vec())
@@ -434,7 +488,13 @@ impl Row<'_> {
         let number = |column| self.number(column);
         Some(match columns[1] {
             "what" if self.name("what")? == "exits" => Event::Exits { pid: number("pid")? },
-            "what" => Event::Begins { pid: number("pid")?, affinity: self.cpus("affinity")? },
+            "what" => Event::Begins {
+                pid: number("pid")?,
+                name: self.text("comm")?.to_owned(),
+                background: number("background")? == 1,
+                affinity: self.cpus("affinity")?,
+            },
+            "pid" if columns.len() == 2 => Event::Done { pid: number("pid")? },
             "cpu" if columns.len() == 3 => Event::Enqueue { cpu: number("cpu")?, pid: number("pid")? },
             "cpu" => Event::Switch {
                 cpu: number("cpu")?,

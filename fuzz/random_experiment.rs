@@ -1,23 +1,46 @@
 //! Experiments made by chance, small enough to run in seconds: what the checked and the release build must agree on.
 
-/// The text of the experiment of this number: the same for each number, whatever built it. About a quarter are refused,
-/// for a switch that the kernel does not have or a load that the workload does not take; that is compared as well.
-pub fn text(number: u64) -> String {
+#[path = "random_workload.rs"]
+mod random_workload;
+
+use random_workload::Allowed;
+
+/// The name of the workload's file that an experiment may need beside it.
+pub const WORKLOAD_FILE: &str = "workload.toml";
+
+/// Objects of schedulers, from the root of the repository: what changes during a run is changed under one of them.
+const SCHEDULERS: &[&str] = &["bpf/tests/data/scx_simple.bpf.o", "scheduler/tests/data/offline.bpf.o"];
+
+/// An experiment and what it needs.
+#[derive(Debug)]
+pub struct Files {
+    /// Its text.
+    pub experiment: String,
+    /// The text of its workload, for a file [`WORKLOAD_FILE`] in the experiment's folder; `None` if it has that of a
+    /// benchmark.
+    pub workload: Option<String>,
+}
+
+/// The experiment of this number: the same for each number, whatever built it. About a quarter are refused, for a
+/// switch that the kernel does not have or a load that the workload does not take; that is compared as well. Paths of
+/// schedulers begin at `root`, the folder of the repository.
+pub fn files(number: u64, root: &str) -> Files {
     let mut random = Random(number);
-    let machine = random.of(&[
-        "test-1c",
-        "test-2c",
-        "test-8c",
-        "test-8c",
-        "test-2llc",
-        "test-2llc",
-        "test-2s",
-        "test-2s",
-        "i7-2600k",
-        "pixel6",
-        "intel-skylake-8c",
-        "ampere-altra-1s80c",
-        "intel-1s56c112t",
+    let (machine, cpus) = *random.of(&[
+        ("test-1c", 1),
+        ("test-2c", 2),
+        ("test-8c", 8),
+        ("test-8c", 8),
+        ("test-2llc", 8),
+        ("test-2llc", 8),
+        ("test-2s", 8),
+        ("test-2s", 8),
+        ("i7-2600k", 8),
+        ("pixel6", 8),
+        ("pixel6", 8),
+        ("intel-skylake-8c", 8),
+        ("ampere-altra-1s80c", 80),
+        ("intel-1s56c112t", 112),
     ]);
     let kernel = random.of(&[
         "v5.2",
@@ -55,19 +78,35 @@ pub fn text(number: u64) -> String {
         ("kernbench:make", &["50%", "200%"]),
         ("jankbench:mean", &["1"]),
     ];
-    let (workload, loads) = *random.of(WORKLOADS);
-    let load = random.of(loads);
-    let (base, with) = (switches(&mut random), switches(&mut random));
+    let own = random.below(2) == 0;
+    let scheduler = (own && random.below(4) == 0).then(|| format!("scx:{root}/{}", random.of(SCHEDULERS)));
+    let (workload, load) = match own {
+        true => (WORKLOAD_FILE, random.of(&["1", "2", "3", "50%"])),
+        false => {
+            let (workload, loads) = *random.of(WORKLOADS);
+            (workload, random.of(loads))
+        }
+    };
+    // What changes needs a scheduler on each side, which acts on kernels from 6.12 on.
+    let kernel = if scheduler.is_some() { random.of(&["v6.12", "v7.2"]) } else { kernel };
+    let (base, with) = match &scheduler {
+        Some(scheduler) => (scheduler.clone(), scheduler.clone() + *random.of(&["", ",base_slice=2000000"])),
+        None => (switches(&mut random), switches(&mut random)),
+    };
     let (settle, time) = (random.of(&["0ms", "5ms", "20ms"]), random.of(&["8ms", "30ms", "90ms"]));
     let observer_cost = random.of(&["0ns", "0ns", "0ns", "250ns"]);
     let (repeats, seed) = (1 + random.below(2), 1 + random.below(1 << 20));
-    format!(
+    let experiment = format!(
         "name = \"random-{number}\"\nmachine = \"{machine}\"\nkernel = \"{kernel}\"\n\
          repeats = {repeats}\nseed = {seed}\n\
          settle = \"{settle}\"\ntime = \"{time}\"\nobserver_cost = \"{observer_cost}\"\n\n\
          [[workload]]\nname = \"{workload}\"\nload = \"{load}\"\n\n\
          [variants]\nbase = \"{base}\"\nwith = \"{with}\"\n"
-    )
+    );
+    let (groups, bursts) = (!["v5.2", "v5.3"].contains(kernel), !["v5.2", "v5.3", "v5.10"].contains(kernel));
+    let allowed = Allowed { cpus, groups, bursts, fair: scheduler.is_none() };
+    let workload = own.then(|| random_workload::text(&mut random, allowed));
+    Files { experiment, workload }
 }
 
 /// None, one or two switches of different kinds.
@@ -124,7 +163,7 @@ fn switches(random: &mut Random) -> String {
 }
 
 /// Steele, Lea and Flood's splitmix64.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: u64) -> u64 {

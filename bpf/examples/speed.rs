@@ -51,7 +51,7 @@ fn main() {
              *(u64 *)(r10 - 16) = 0\nr1 = 0; r2 = 0; r3 = 0; r4 = 0\nloop:\n{body}\nr6 += -1; if r6 != 0 goto loop\n\
              out:\nr1 = r8; kcall bpf_cpumask_release; r0 = 0; exit\nfn leaf\nr0 = r1; r0 += 1; exit\n"
         );
-        let limits = Limits { insns: u64::MAX / 4, ..Limits::default() };
+        let limits = Limits { insns: u64::MAX / 4, work: u64::MAX / 4, ..Limits::default() };
         let mut machine = kernel::limited(asm::assemble(&text, maps()), limits);
         let mut kernel = TestKernel::default();
         let began = Instant::now();

@@ -1,12 +1,16 @@
 //! BTF, the types of an object or of a kernel (`include/uapi/linux/btf.h`; Documentation/bpf/btf.rst): parsed and
 //! looked up. Only the little-endian form is read.
 
+use crate::budget::Budget;
 use crate::error::LoadError;
 use object::{Object as _, ObjectSection as _};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// How many modifiers, typedefs and arrays may follow each other, as libbpf's `MAX_RESOLVE_DEPTH`.
 const DEPTH_MAX: u32 = 32;
+/// The longest name of a type, member, constant or parameter, bytes, as the kernel has it (`KSYM_NAME_LEN`).
+const NAME_MAX: usize = 511;
 /// `BTF_MAGIC`.
 const MAGIC: u16 = 0xeb9f;
 
@@ -14,7 +18,7 @@ const MAGIC: u16 = 0xeb9f;
 #[derive(Clone, Debug, Default)]
 pub struct Btf {
     types: Vec<Type>,
-    strings: Vec<u8>,
+    strings: String,
     /// The types that have a name, in ascending order of [`essential`] names, then of numbers.
     by_name: Vec<u32>,
 }
@@ -219,16 +223,20 @@ impl Btf {
         if strings.first() != Some(&0) || strings.last() != Some(&0) {
             return Err(LoadError::new(".BTF: strings that do not begin and end with a zero"));
         }
+        let no_text = |error: std::str::Utf8Error| {
+            LoadError::new(format!(".BTF: strings are no UTF-8 at {}", error.valid_up_to()))
+        };
+        let strings = std::str::from_utf8(strings).map_err(no_text)?;
         let mut types = vec![Type { name: 0, kind: Kind::Void }];
         let mut reader = Reader::new(part(bytes, header_len + type_off, type_len, ".BTF types")?, ".BTF types");
         while !reader.is_empty() {
             let id = types.len();
             types.push(parse_type(&mut reader, id)?);
         }
-        let mut btf = Btf { types, strings: strings.to_vec(), by_name: Vec::new() };
+        let mut btf = Btf { types, strings: strings.to_owned(), by_name: Vec::new() };
         btf.check()?;
         let mut by_name: Vec<u32> = (1..btf.len()).filter(|id| !btf.name_of(*id).is_empty()).collect();
-        by_name.sort_by_key(|id| (essential(btf.name_of(*id)), *id));
+        by_name.sort_by_cached_key(|id| (essential(btf.name_of(*id)), *id));
         btf.by_name = by_name;
         Ok(btf)
     }
@@ -271,15 +279,16 @@ impl Btf {
             if names.iter().any(|name| *name as usize >= self.strings.len()) {
                 return refuse(id, "name that is beyond the strings");
             }
+            // A tag's name is any text.
+            let is_tag = matches!(ty.kind, Kind::DeclTag(..) | Kind::TypeTag(_));
+            if !is_tag && names.iter().any(|name| self.string_within(*name, NAME_MAX).is_none()) {
+                return refuse(id, "name that is longer than 511 bytes, the kernel's longest, or no text");
+            }
             if ids.iter().any(|to| *to >= self.len()) {
                 return refuse(id, "type that is not there");
             }
         }
-        // A type's name is a word of C, but for attributes; everything else is refused once, here.
-        match std::str::from_utf8(&self.strings) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(LoadError::new(format!(".BTF: strings are no UTF-8 at {}", error.valid_up_to()))),
-        }
+        Ok(())
     }
 
     /// How many types there are, with `void`.
@@ -301,8 +310,14 @@ impl Btf {
     /// The string at an offset; empty if there is none.
     pub fn string(&self, offset: u32) -> &str {
         let from = self.strings.get(offset as usize..).unwrap_or_default();
-        let len = from.iter().position(|byte| *byte == 0).unwrap_or(0);
-        std::str::from_utf8(&from[..len]).unwrap_or_default()
+        from.split_once('\0').map_or("", |(text, _)| text)
+    }
+
+    /// The string at an offset if it has at most `max` bytes.
+    pub(crate) fn string_within(&self, offset: u32, max: usize) -> Option<&str> {
+        let from = self.strings.get(offset as usize..)?;
+        let len = from.bytes().take(max + 1).position(|byte| byte == 0)?;
+        from.get(..len)
     }
 
     /// The name of a type; empty if it has none.
@@ -554,13 +569,11 @@ fn parse_type(reader: &mut Reader<'_>, id: usize) -> Result<Type, LoadError> {
 /// What `.BTF.ext` says about the instructions of one ELF section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SectionInfo {
-    /// The section.
-    pub name: String,
     /// The function that begins at an offset, bytes: its type.
     pub functions: Vec<(u32, u32)>,
     /// The lines of instructions, by their offsets.
     pub lines: Vec<LineInfo>,
-    /// The relocations of CO-RE, by the offsets of their instructions.
+    /// The relocations of CO-RE, in ascending order of the offsets of their instructions.
     pub relocations: Vec<CoreRelocation>,
 }
 
@@ -592,16 +605,15 @@ pub struct CoreRelocation {
     pub kind: u32,
 }
 
-/// Parses a section `.BTF.ext` of the object that has the types `btf`: what there is for each section, in the order in
-/// which they come.
-pub fn parse_ext(bytes: &[u8], btf: &Btf) -> Result<Vec<SectionInfo>, LoadError> {
+/// Parses a section `.BTF.ext` of the object that has the types `btf`: what there is for each section, by its name.
+pub(crate) fn parse_ext(bytes: &[u8], btf: &Btf, budget: &Budget) -> Result<BTreeMap<String, SectionInfo>, LoadError> {
     let mut header = Reader::new(bytes, ".BTF.ext");
     let (magic, _) = (header.u16()?, header.u16()?);
     if magic != MAGIC {
         return Err(LoadError::new(format!(".BTF.ext: magic {magic:#06x}; expected {MAGIC:#06x}")));
     }
     let header_len = header.u32()?;
-    let mut sections: Vec<SectionInfo> = Vec::new();
+    let mut sections: BTreeMap<String, SectionInfo> = BTreeMap::new();
     for (part_of, record_min) in [(0, 8), (1, 16), (2, 16)] {
         // The relocations of CO-RE came later than the others.
         if header_len < 16 + 8 * part_of {
@@ -621,12 +633,8 @@ pub fn parse_ext(bytes: &[u8], btf: &Btf) -> Result<Vec<SectionInfo>, LoadError>
         while !reader.is_empty() {
             let (name, count) = (reader.u32()?, reader.u32()?);
             let name = btf.string(name);
-            let known = sections.iter().position(|section| section.name == name);
-            let at = known.unwrap_or(sections.len());
-            if known.is_none() {
-                sections.push(SectionInfo { name: name.to_string(), ..SectionInfo::default() });
-            }
-            let section = &mut sections[at];
+            budget.charge(64 + name.len() as u64, "lines, functions and relocations (.BTF.ext)")?;
+            let section = sections.entry(name.to_string()).or_default();
             for _ in 0..count {
                 let mut record = Reader::new(reader.take(record_len as usize)?, ".BTF.ext");
                 let (offset, a) = (record.u32()?, record.u32()?);
@@ -645,9 +653,10 @@ pub fn parse_ext(bytes: &[u8], btf: &Btf) -> Result<Vec<SectionInfo>, LoadError>
             }
         }
     }
-    for section in &mut sections {
+    for section in sections.values_mut() {
         section.functions.sort_by_key(|(offset, _)| *offset);
         section.lines.sort_by_key(|line| line.offset);
+        section.relocations.sort_by_key(|relocation| relocation.offset);
     }
     Ok(sections)
 }

@@ -2,10 +2,13 @@
 //! kernel's are, as libbpf does (`tools/lib/bpf/relo_core.c` of 7.2, whose functions the comments name).
 
 use crate::btf::{Btf, CoreRelocation, Kind, essential};
+use crate::budget::Budget;
 use crate::image::{Insn, POISON};
 
 /// `BPF_CORE_SPEC_MAX_LEN`.
 const SPEC_MAX: usize = 64;
+/// The longest access, bytes: 64 numbers of 32 bits with `:` between them.
+const ACCESS_MAX: usize = 64 * 11;
 /// How deep prototypes, structs and unnamed members may be in each other.
 const LEVELS: u32 = 32;
 
@@ -149,7 +152,7 @@ impl Relocation {
         let number = relocation.kind;
         let kind =
             RelocationKind::of(number).ok_or_else(|| format!("relocation of the kind {number}; expected 0 to 12"))?;
-        let access = local.string(relocation.access);
+        let access = local.string_within(relocation.access, ACCESS_MAX).unwrap_or_default();
         let name = local.name_of(relocation.type_id);
         let wrong = |what: &str| format!("relocation {} of {name}, `{access}`: {what}", kind.name());
         let indices: Option<Vec<u32>> = access.split(':').map(|index| index.parse().ok()).collect();
@@ -200,7 +203,7 @@ impl Relocation {
     }
 
     /// What it comes to with a kernel's types (`bpf_core_calc_relo_insn()`).
-    pub fn answer(&self, local: &Btf, kernel: &Btf) -> Result<Answer, String> {
+    pub(crate) fn answer(&self, local: &Btf, kernel: &Btf, budget: &Budget) -> Result<Answer, String> {
         if self.kind == TypeIdLocal {
             let id = u64::from(self.spec.root);
             return Ok(Answer {
@@ -217,7 +220,7 @@ impl Relocation {
             if !kinds_compatible(&local.get(self.spec.root).kind, &kernel.get(*candidate).kind) {
                 continue;
             }
-            let Some(spec) = self.match_spec(local, kernel, *candidate)? else { continue };
+            let Some(spec) = self.match_spec(local, kernel, *candidate, budget)? else { continue };
             let answer = self.calculate(local, kernel, Some(&spec))?;
             match &found {
                 None => found = Some((spec, answer)),
@@ -235,15 +238,17 @@ impl Relocation {
     }
 
     /// The same access of a type of the kernel (`bpf_core_spec_match()`); `None` if that has no such.
-    fn match_spec(&self, local: &Btf, kernel: &Btf, candidate: u32) -> Result<Option<Spec>, String> {
+    fn match_spec(&self, local: &Btf, kernel: &Btf, candidate: u32, budget: &Budget) -> Result<Option<Spec>, String> {
+        budget.charge(64, "relocations").map_err(|error| error.to_string())?;
         let mut target = Spec { root: candidate, ..Spec::default() };
         if !self.kind.is_field() && !self.kind.is_enumval() {
             let root = self.spec.root;
             let matches = match self.kind {
-                TypeMatches => types_match(local, root, kernel, candidate, false, LEVELS),
+                TypeMatches => types_match(local, root, kernel, (candidate, false), LEVELS, budget),
                 _ => types_compatible(local, root, kernel, candidate, LEVELS),
             };
-            let matches = matches.ok_or_else(|| format!("{}: types that are too deep", self.describe()))?;
+            let too_deep = || format!("{}: types that are too deep, or have too many members", self.describe());
+            let matches = matches.ok_or_else(too_deep)?;
             return Ok(matches.then_some(target));
         }
         if self.kind.is_enumval() {
@@ -255,7 +260,7 @@ impl Relocation {
         let mut id = candidate;
         for (place, step) in self.spec.steps.iter().enumerate() {
             if step.named {
-                match match_member(local, *step, kernel, id, &mut target, LEVELS) {
+                match match_member(local, *step, kernel, id, &mut target, (LEVELS, budget)) {
                     Some(next) => id = next,
                     None => return Ok(None),
                 }
@@ -369,16 +374,26 @@ fn is_flexible(btf: &Btf, last: Option<&Step>, len: u32) -> bool {
 
 /// The member of a kernel's struct that has the name of `step`, also within members without one
 /// (`bpf_core_match_member()`). Returns its type.
-fn match_member(local: &Btf, step: Step, kernel: &Btf, id: u32, target: &mut Spec, levels: u32) -> Option<u32> {
+fn match_member(
+    local: &Btf,
+    step: Step,
+    kernel: &Btf,
+    id: u32,
+    target: &mut Spec,
+    (levels, budget): (u32, &Budget),
+) -> Option<u32> {
     let levels = levels.checked_sub(1)?;
     let local_member = local.get(step.type_id).kind.composite()?.members.get(step.index as usize)?;
     let id = kernel.skip(id);
     for (index, member) in kernel.get(id).kind.composite()?.members.iter().enumerate() {
+        if !budget.can(8) {
+            return None;
+        }
         let before = target.bit_offset;
         target.bit_offset = before.checked_add(u64::from(member.bit_offset))?;
         let name = kernel.string(member.name);
         if name.is_empty() {
-            if let Some(next) = match_member(local, step, kernel, member.kind, target, levels) {
+            if let Some(next) = match_member(local, step, kernel, member.kind, target, (levels, budget)) {
                 return Some(next);
             }
         } else if name == local.string(local_member.name) {
@@ -485,9 +500,17 @@ pub fn arguments_compatible(local: &Btf, local_proto: u32, kernel: &Btf, kernel_
         && compatible(*ret, *other_ret)
 }
 
-/// `__bpf_core_types_match()`; `None` if they are too deep.
-fn types_match(local: &Btf, a: u32, kernel: &Btf, b: u32, behind_pointer: bool, levels: u32) -> Option<bool> {
+/// `__bpf_core_types_match()`; `None` if they are too deep, or have too many members.
+fn types_match(
+    local: &Btf,
+    a: u32,
+    kernel: &Btf,
+    (b, behind_pointer): (u32, bool),
+    levels: u32,
+    budget: &Budget,
+) -> Option<bool> {
     let levels = levels.checked_sub(1)?;
+    let pairs = |a: usize, b: usize| budget.can(64 + 16 * a as u64 * b as u64).then_some(());
     let (mut a, mut b, mut behind_pointer) = (a, b, behind_pointer);
     let names = |a: u32, b: u32| essential(local.string(a)) == essential(kernel.string(b));
     for _ in 0..LEVELS {
@@ -505,6 +528,7 @@ fn types_match(local: &Btf, a: u32, kernel: &Btf, b: u32, behind_pointer: bool, 
                 return Some(behind_pointer);
             }
             (Kind::Enum { size, values, .. }, Kind::Enum { size: other, values: others, .. }) => {
+                pairs(values.len(), others.len())?;
                 let all = || values.iter().all(|(a, _)| others.iter().any(|(b, _)| names(*a, *b)));
                 return Some(size == other && values.len() <= others.len() && all());
             }
@@ -515,10 +539,12 @@ fn types_match(local: &Btf, a: u32, kernel: &Btf, b: u32, behind_pointer: bool, 
                 if composite.members.len() > other.members.len() {
                     return Some(false);
                 }
+                pairs(composite.members.len(), other.members.len())?;
                 for member in &composite.members {
                     let mut matched = false;
                     for other in other.members.iter().filter(|other| names(member.name, other.name)) {
-                        matched = types_match(local, member.kind, kernel, other.kind, behind_pointer, levels)?;
+                        matched =
+                            types_match(local, member.kind, kernel, (other.kind, behind_pointer), levels, budget)?;
                         if matched {
                             break;
                         }
@@ -543,8 +569,9 @@ fn types_match(local: &Btf, a: u32, kernel: &Btf, b: u32, behind_pointer: bool, 
                 if params.len() != others.len() {
                     return Some(false);
                 }
+                pairs(params.len(), 1)?;
                 for ((_, param), (_, other)) in params.iter().zip(others) {
-                    if !types_match(local, *param, kernel, *other, behind_pointer, levels)? {
+                    if !types_match(local, *param, kernel, (*other, behind_pointer), levels, budget)? {
                         return Some(false);
                     }
                 }
@@ -598,7 +625,7 @@ fn field(btf: &Btf, spec: &Spec, kind: RelocationKind) -> Option<Field> {
             return None;
         }
         byte_offset = bit_offset / 8 / byte_size * byte_size;
-        while bit_offset + bit_size - byte_offset * 8 > byte_size * 8 {
+        while bit_offset.checked_add(bit_size)? - byte_offset * 8 > byte_size * 8 {
             if byte_size >= 8 {
                 return None;
             }
@@ -608,6 +635,7 @@ fn field(btf: &Btf, spec: &Spec, kind: RelocationKind) -> Option<Field> {
     } else {
         bit_size = byte_size.checked_mul(8)?;
     }
+    let end = bit_offset.checked_add(bit_size)?;
     let mut result = Field { value: 0, validate: !is_bit_field, size: 0, type_id: 0 };
     match kind {
         FieldByteOffset => {
@@ -619,7 +647,7 @@ fn field(btf: &Btf, spec: &Spec, kind: RelocationKind) -> Option<Field> {
         FieldByteSize => result.value = byte_size,
         FieldSigned => (result.value, result.validate) = (u64::from(btf.is_signed(id)), true),
         // The kernel's arithmetic wraps around for fields that are longer than 64 bits.
-        FieldLshiftU64 => result.value = 64u64.wrapping_sub(bit_offset + bit_size - byte_offset * 8),
+        FieldLshiftU64 => result.value = 64u64.wrapping_sub(end - byte_offset * 8),
         FieldRshiftU64 => (result.value, result.validate) = (64u64.wrapping_sub(bit_size), true),
         _ => return None,
     }

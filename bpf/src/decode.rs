@@ -82,6 +82,9 @@ pub(crate) const UNKNOWN: [&str; 6] = [
     "a call of a function by its address, which the kernel does not have",
 ];
 
+/// How many wrong instructions an error tells of at most.
+const PROBLEMS_MAX: usize = 1000;
+
 /// A register. Whoever has one needs not check its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -126,14 +129,17 @@ macro_rules! forms {
 pub(crate) fn decode(image: &Image, maps: &Maps) -> Result<Vec<Decoded>, Vec<String>> {
     let mut code = Vec::with_capacity(image.insns.len() + 1);
     let mut problems = Vec::new();
+    let stacks: Vec<u32> = image.functions.iter().map(|of| stack_used(image, of.start, of.len)).collect();
     let mut at = 0;
     while at < image.insns.len() {
         let two = image.insns[at].code == 0x18 && at + 1 < image.insns.len();
-        match decode_one(image, maps, at) {
+        match decode_one(image, maps, &stacks, at) {
             Ok(decoded) => code.push(decoded),
             Err(what) => {
-                let place = image.function_of(at as u32).map_or("", |function| &function.name);
-                problems.push(format!("instruction {at}, in {place}(): {what}"));
+                if problems.len() < PROBLEMS_MAX {
+                    let place = image.function_of(at as u32).map_or("", |function| &function.name);
+                    problems.push(format!("instruction {at}, in {place}(): {what}"));
+                }
                 code.push(unknown(0));
             }
         }
@@ -184,7 +190,7 @@ fn unknown(what: usize) -> Decoded {
     Decoded { op: Op::Unknown, dst: Reg::R0, src: Reg::R0, off: 0, imm: what as i64 }
 }
 
-fn decode_one(image: &Image, maps: &Maps, at: usize) -> Result<Decoded, String> {
+fn decode_one(image: &Image, maps: &Maps, stacks: &[u32], at: usize) -> Result<Decoded, String> {
     let insn = image.insns[at];
     let (class, x) = (insn.code & 7, insn.code & 8 != 0);
     let reg = |number: u8| Reg::ALL.get(usize::from(number)).copied();
@@ -221,7 +227,7 @@ fn decode_one(image: &Image, maps: &Maps, at: usize) -> Result<Decoded, String> 
             }
         }
         5 | 6 => match insn.code {
-            0x85 => return call(image, at),
+            0x85 => return call(image, stacks, at),
             0x8d => return Ok(unknown(5)),
             0x95 => Some(Op::Exit),
             0x05 | 0x06 => {
@@ -378,7 +384,7 @@ fn atomic(insn: Insn) -> Option<Op> {
     Some(op)
 }
 
-fn call(image: &Image, at: usize) -> Result<Decoded, String> {
+fn call(image: &Image, stacks: &[u32], at: usize) -> Result<Decoded, String> {
     let insn = image.insns[at];
     let decoded = |op, off, imm| Ok(Decoded { op, dst: Reg::R0, src: Reg::R0, off, imm });
     match insn.src {
@@ -388,12 +394,9 @@ fn call(image: &Image, at: usize) -> Result<Decoded, String> {
         0 => Ok(unknown(1)),
         1 => {
             let to = at as i64 + 1 + i64::from(insn.imm);
-            match image.functions.iter().find(|function| i64::from(function.start) == to) {
-                Some(function) => {
-                    let stack = stack_used(image, function.start, function.len);
-                    decoded(Op::Call, to as i32, i64::from(stack))
-                }
-                None => Err(format!("call of instruction {to}, at which no function begins")),
+            match image.functions.binary_search_by_key(&to, |function| i64::from(function.start)) {
+                Ok(function) => decoded(Op::Call, to as i32, i64::from(stacks[function])),
+                Err(_) => Err(format!("call of instruction {to}, at which no function begins")),
             }
         }
         2 if insn.imm == ABSENT => decoded(Op::Absent, 0, 0),

@@ -18,6 +18,13 @@ pub enum FaultKind {
         /// How many.
         insns: u64,
     },
+    /// Helpers and kernel functions have done as much work as they may, in this call or in all that were made.
+    Work {
+        /// In this call.
+        call: bool,
+    },
+    /// The machine's caller has asked for the end ([`Machine::set_stop`](crate::machine::Machine::set_stop)).
+    Stopped,
     /// More functions called each other than the kernel has stack frames for.
     StackOverflow {
         /// How many may.
@@ -58,6 +65,12 @@ impl fmt::Display for FaultKind {
             FaultKind::Endless { insns } => {
                 write!(f, "the call has executed {insns} instructions, as many as one may")
             }
+            FaultKind::Work { call } => {
+                let whose = if *call { "this call" } else { "all calls so far" };
+                let more = if *call { "as one may" } else { "as goes with so few instructions" };
+                write!(f, "the helpers and kernel functions of {whose} have done as much work {more}")
+            }
+            FaultKind::Stopped => f.write_str("the program was stopped"),
             FaultKind::StackOverflow { frames } => {
                 write!(f, "call of a function from the last of {frames} stack frames")
             }

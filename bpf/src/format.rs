@@ -4,25 +4,36 @@ use crate::fault::Fault;
 use crate::machine::Machine;
 use crate::memory::BadAccess;
 
-/// The longest text, bytes (`MAX_BPRINTF_BUF`).
+/// The longest text that an argument adds, bytes (`MAX_BPRINTF_BUF`).
 const MAX_TEXT: u32 = 1024;
+
+/// The most arguments (`MAX_BPRINTF_VARARGS`).
+const MAX_BPRINTF_VARARGS: u32 = 12;
+
+/// The longest format, and the longest text that is made of one, bytes: a page. What follows is left out.
+const MAX_FORMATTED: usize = 4096;
 
 impl Machine {
     /// A text as `bpf_snprintf()`, `scx_bpf_error_bstr()` and their kin make it: the address of the format, and of
     /// `len` bytes with its arguments, 8 each.
-    pub fn bprintf(&self, format: u64, data: u64, len: u32) -> Result<String, Fault> {
+    pub fn bprintf(&mut self, format: u64, data: u64, len: u32) -> Result<String, Fault> {
+        if !len.is_multiple_of(8) || len > MAX_BPRINTF_VARARGS * 8 {
+            return Err(Fault::argument("printf", format!("up to {MAX_BPRINTF_VARARGS} arguments of 8 bytes each")));
+        }
         let args = self.words(data, u64::from(len))?;
         self.format(format, MAX_TEXT, &args)
     }
 
     /// A text of a format of at most `max` bytes.
-    pub(crate) fn format(&self, format: u64, max: u32, args: &[u64]) -> Result<String, Fault> {
+    pub(crate) fn format(&mut self, format: u64, max: u32, args: &[u64]) -> Result<String, Fault> {
         let region = self.memory.region_len(format).saturating_sub(format & 0xffff_ffff);
-        let format = self.memory.c_str(format, max.min(u32::try_from(region).unwrap_or(max)).max(1))?;
+        let max = max.min(u32::try_from(region).unwrap_or(max)).clamp(1, MAX_FORMATTED as u32);
+        let format = self.memory.c_str(format, max)?.to_vec();
+        self.work(format.len() as u64)?;
         let mut args = args.iter().copied();
         let mut text = String::new();
-        let mut rest = format;
-        while let Some(at) = rest.iter().position(|&byte| byte == b'%') {
+        let mut rest = format.as_slice();
+        while let Some(at) = rest.iter().position(|&byte| byte == b'%').filter(|_| text.len() < MAX_FORMATTED) {
             text.push_str(&String::from_utf8_lossy(&rest[..at]));
             rest = &rest[at + 1..];
             if let [b'%', after @ ..] = rest {
@@ -36,12 +47,16 @@ impl Machine {
                 Some(conversion) => {
                     let arg = args.next().unwrap_or_default();
                     let piece = spec.show(conversion, arg, |addr| self.memory.read_str(addr, MAX_TEXT))?;
+                    self.work(piece.len() as u64)?;
                     text.push_str(&piece);
                 }
                 None => return Err(Fault::argument("printf", "a conversion after %")),
             }
         }
-        text.push_str(&String::from_utf8_lossy(rest));
+        if text.len() < MAX_FORMATTED {
+            text.push_str(&String::from_utf8_lossy(rest));
+        }
+        text.truncate((0..=text.len().min(MAX_FORMATTED)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
         Ok(text)
     }
 }
@@ -76,8 +91,9 @@ impl Spec {
                 b'0'..=b'9' => spec.width = (spec.width * 10 + usize::from(byte - b'0')).min(1024),
                 b'.' => {
                     let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                    let number = after[..digits].iter().fold(0usize, |sum, digit| sum * 10 + usize::from(digit - b'0'));
-                    spec.precision = Some(number.min(1024));
+                    let number =
+                        after[..digits].iter().fold(0, |sum, digit| (sum * 10 + usize::from(digit - b'0')).min(1024));
+                    spec.precision = Some(number);
                     rest = &after[digits..];
                     continue;
                 }

@@ -1,12 +1,15 @@
 //! Helpers (`enum bpf_func_id`), by their numbers.
 //!
 //! Each does what the kernel's does (`kernel/bpf/helpers.c`, `kernel/trace/bpf_trace.c`, 7.2), with its errors. What
-//! the verifier guarantees about arguments is checked here, and is a fault if it is not so.
+//! the verifier guarantees about arguments is checked here, and is a fault if it is not so. What does more for larger
+//! arguments, larger values or fuller maps says so first ([`Machine::work`]); the others are instructions that take a
+//! little longer.
 
 use crate::fault::{Fault, FaultKind};
 use crate::image::MapKind;
-use crate::machine::{BPF_MAX_LOOPS, Kernel, Machine, Timer};
+use crate::machine::{BPF_MAX_LOOPS, Kernel, MAX_HELD_LOCKS, Machine, TIMER_COST, Timer};
 use crate::maps::errno::*;
+use crate::maps::{Value, WORK_OF_ELEMENT, work_of_prefixes};
 use crate::memory::BadAccess;
 
 /// The helpers' names in the order of their numbers.
@@ -60,6 +63,9 @@ const KNOWN: &[u32] = &[
     208, 209, 210, 211,
 ];
 
+/// The work of starting or cancelling a timer, besides looking for it among all: an event of the caller's.
+const WORK_OF_TIMER: u64 = 256;
+
 /// `BPF_LOCAL_STORAGE_GET_F_CREATE`.
 const GET_F_CREATE: u64 = 1;
 
@@ -100,6 +106,7 @@ impl Machine {
                 self.counts.map_updates += 1;
                 let map = self.map_arg(a[0], number)?;
                 let key_size = self.key_size(map);
+                self.work(WORK_OF_ELEMENT)?;
                 let key = self.memory.bytes(a[1], key_size)?.to_vec();
                 let result = self.maps.delete(map, &self.memory, &key);
                 self.drop_gone(kernel);
@@ -124,15 +131,15 @@ impl Machine {
             87 => {
                 self.counts.map_updates += 1;
                 let map = self.map_arg(a[0], number)?;
-                let value_size = self.value_size(map);
-                let value = self.memory.bytes(a[1], value_size)?;
-                Ok(self.maps.push(map, value, a[2]) as u64)
+                self.work_on(self.value_size(map))?;
+                Ok(self.maps.push_at(map, &mut self.memory, a[1], a[2])? as u64)
             }
             88 | 89 => {
                 self.counts.map_updates += 1;
                 let map = self.map_arg(a[0], number)?;
                 let value_size = self.value_size(map);
-                let popped = self.maps.pop(map, number == 88);
+                self.work_on(value_size)?;
+                let popped = self.maps.pop(map, &mut self.memory, number == 88);
                 let to = self.memory.program_bytes_mut(a[1], value_size)?;
                 match popped {
                     Some(value) => {
@@ -150,18 +157,23 @@ impl Machine {
             118 => kernel.jiffies64().ok_or_else(|| Fault::kernel("the kernel does not say what jiffies are")),
             130 => {
                 let map = self.map_arg(a[0], number)?;
-                let data = self.memory.bytes(a[1], a[2])?.to_vec();
+                self.memory.bytes(a[1], a[2])?;
+                self.work_on(a[2])?;
                 let addr = self.maps.ringbuf_reserve(map, &mut self.memory, a[2])?;
                 if addr == 0 {
                     return Ok(-11i64 as u64);
                 }
-                self.memory.bytes_mut(addr, a[2])?.copy_from_slice(&data);
+                self.memory.copy(addr, a[1], a[2])?;
                 self.maps.ringbuf_commit(&mut self.memory, addr, true);
                 Ok(0)
             }
             131 => {
                 let map = self.map_arg(a[0], number)?;
-                if a[2] != 0 { Ok(0) } else { Ok(self.maps.ringbuf_reserve(map, &mut self.memory, a[1])?) }
+                if a[2] != 0 {
+                    return Ok(0);
+                }
+                self.work_on(a[1].min(self.max_entries(map)))?;
+                Ok(self.maps.ringbuf_reserve(map, &mut self.memory, a[1])?)
             }
             132 | 133 => {
                 if !self.maps.ringbuf_commit(&mut self.memory, a[0], number == 132) {
@@ -190,6 +202,7 @@ impl Machine {
                     return Ok(0);
                 }
                 let before = self.maps.len(map);
+                self.work(self.value_size(map) / 8 + WORK_OF_ELEMENT)?;
                 let addr = self.maps.storage(map, &mut self.memory, a[1], a[3] & GET_F_CREATE != 0)?;
                 if a[2] != 0 && self.maps.len(map) != before {
                     self.memory.copy(addr, a[2], self.value_size(map))?;
@@ -233,6 +246,7 @@ impl Machine {
                 if self.timers.contains_key(&a[0]) {
                     return Ok(EBUSY as u64);
                 }
+                self.memory.charge(TIMER_COST)?;
                 self.timers.insert(a[0], Timer { map, callback: None });
                 Ok(0)
             }
@@ -245,7 +259,8 @@ impl Machine {
             },
             171 => match self.timers.get(&a[0]) {
                 Some(&Timer { map, callback: Some(callback) }) if a[2] <= 3 => {
-                    kernel.timer_start(a[0], callback, map, a[1], a[2]);
+                    self.work(WORK_OF_TIMER + self.timers.len() as u64 / 4)?;
+                    kernel.timer_start(&self.counts, a[0], (callback, map), a[1], a[2]);
                     Ok(0)
                 }
                 _ => Ok(EINVAL as u64),
@@ -257,6 +272,7 @@ impl Machine {
                 if self.running_timer == Some(a[0]) {
                     return Ok(EDEADLK as u64);
                 }
+                self.work(WORK_OF_TIMER + self.timers.len() as u64 / 4)?;
                 Ok(u64::from(kernel.timer_cancel(a[0])))
             }
             177 => {
@@ -285,6 +301,8 @@ impl Machine {
                 Ok(u64::from(loops))
             }
             182 => {
+                self.work_of_text(a[0], a[1] as u32)?;
+                self.work_of_text(a[2], a[1] as u32)?;
                 let one = self.memory.c_str(a[0], a[1] as u32)?;
                 let other = self.memory.c_str(a[2], a[1] as u32)?;
                 Ok(match one.cmp(other) {
@@ -314,22 +332,14 @@ impl Machine {
             201 => {
                 let (data, size) = self.dynptr(a[2])?;
                 match within(data, size, a[3], a[1]) {
-                    Some(from) => {
-                        let bytes = self.memory.bytes(from, a[1])?.to_vec();
-                        self.memory.program_bytes_mut(a[0], a[1])?.copy_from_slice(&bytes);
-                        Ok(0)
-                    }
+                    Some(from) => self.copy_for_program(a[0], from, a[1]).map(|()| 0),
                     None => Ok(E2BIG as u64),
                 }
             }
             202 => {
                 let (data, size) = self.dynptr(a[0])?;
                 match within(data, size, a[1], a[3]) {
-                    Some(to) => {
-                        let bytes = self.memory.bytes(a[2], a[3])?.to_vec();
-                        self.memory.program_bytes_mut(to, a[3])?.copy_from_slice(&bytes);
-                        Ok(0)
-                    }
+                    Some(to) => self.copy_for_program(to, a[2], a[3]).map(|()| 0),
                     None => Ok(E2BIG as u64),
                 }
             }
@@ -343,6 +353,7 @@ impl Machine {
                 while drained < MAX_USER_RINGBUF_SAMPLES
                     && let Some(sample) = self.maps.user_ringbuf_pop(map)
                 {
+                    self.work(sample.len() as u64 / 8 + WORK_OF_ELEMENT)?;
                     let data = self.memory.region("a sample", sample.len() as u32);
                     self.memory.bytes_mut(data, sample.len() as u64)?.copy_from_slice(&sample);
                     self.memory.set_read_only(data, true);
@@ -388,6 +399,23 @@ impl Machine {
         self.maps.get(map).map_or(0, |map| u64::from(map.def.value_size))
     }
 
+    fn max_entries(&self, map: u32) -> u64 {
+        self.maps.get(map).map_or(0, |map| u64::from(map.def.max_entries))
+    }
+
+    /// The work of looking for the end of a text of at most `max` bytes.
+    fn work_of_text(&mut self, addr: u64, max: u32) -> Result<(), Fault> {
+        let there = self.memory.region_len(addr).saturating_sub(addr & 0xffff_ffff);
+        self.work_on(there.min(u64::from(max)))
+    }
+
+    /// Copies bytes to where a program may write.
+    fn copy_for_program(&mut self, to: u64, from: u64, len: u64) -> Result<(), Fault> {
+        self.memory.bytes(from, len)?;
+        self.work_on(len)?;
+        Ok(self.memory.program_copy(to, from, len)?)
+    }
+
     /// The current CPU, if the map wants to know.
     #[inline]
     fn cpu_for<K: Kernel>(&self, kernel: &mut K, map: u32) -> u32 {
@@ -399,8 +427,15 @@ impl Machine {
 
     #[inline]
     fn lookup_elem(&mut self, map: u32, key: u64, cpu: u32) -> Result<u64, Fault> {
-        let key = self.memory.bytes(key, self.key_size(map))?;
-        if self.maps.get(map).is_some_and(|map| map.def.kind == MapKind::HashOfMaps) {
+        let (kind, key_size) = match self.maps.get(map) {
+            Some(map) => (Some(map.def.kind), u64::from(map.def.key_size)),
+            None => (None, 0),
+        };
+        if kind == Some(MapKind::LpmTrie) {
+            self.work(work_of_prefixes(key_size))?;
+        }
+        let key = self.memory.bytes(key, key_size)?;
+        if kind == Some(MapKind::HashOfMaps) {
             return Ok(self.maps.lookup_inner(map, key, &self.memory));
         }
         Ok(self.maps.lookup(map, key, cpu))
@@ -413,9 +448,16 @@ impl Machine {
             return Ok(EPERM as u64);
         }
         let cpu = self.cpu_for(kernel, map);
+        let value_size = self.value_size(map);
+        let element = self.maps.get(map).map_or(0, |map| map.element_len());
+        self.work(WORK_OF_ELEMENT + value_size / 8 + element / 8)?;
         let key = self.memory.bytes(a[1], self.key_size(map))?.to_vec();
-        let value = self.memory.bytes(a[2], self.value_size(map))?.to_vec();
-        let result = self.maps.update(map, &mut self.memory, &key, &value, a[3], Some(cpu));
+        let value = self.memory.bytes(a[2], value_size)?;
+        // An array's value stays where it is, and can be long. Another may lie in an element that goes.
+        let is_array = self.maps.get(map).is_some_and(|map| map.def.kind == MapKind::Array);
+        let copy = if is_array { Vec::new() } else { value.to_vec() };
+        let value = if is_array { Value::At(a[2]) } else { Value::Bytes(&copy) };
+        let result = self.maps.update(map, &mut self.memory, &key, value, a[3], Some(cpu));
         self.drop_gone(kernel);
         Ok(result? as u64)
     }
@@ -427,7 +469,14 @@ impl Machine {
         }
         let cpu = self.cpu_for(kernel, map);
         let mut visited = 0;
+        // Elements are gathered first: a map of many costs that even if the callback ends at the first.
+        let is_array =
+            self.maps.get(map).is_some_and(|map| matches!(map.def.kind, MapKind::Array | MapKind::PercpuArray));
+        if !is_array {
+            self.work(u64::from(self.maps.len(map)))?;
+        }
         for element in self.maps.elements(map) {
+            self.work(WORK_OF_ELEMENT)?;
             // The callback may delete elements.
             let Some((key, value)) = self.maps.element(map, element, cpu) else { continue };
             visited += 1;
@@ -445,17 +494,13 @@ impl Machine {
 
     fn probe_read(&mut self, to: u64, len: u64, from: u64) -> Result<u64, Fault> {
         let len = u64::from(len as u32);
-        match self.memory.bytes(from, len) {
-            Ok(bytes) => {
-                let bytes = bytes.to_vec();
-                self.memory.program_bytes_mut(to, len)?.copy_from_slice(&bytes);
-                Ok(0)
-            }
-            Err(_) => {
-                self.memory.program_bytes_mut(to, len)?.fill(0);
-                Ok(EFAULT as u64)
-            }
+        if self.memory.bytes(from, len).is_ok() {
+            return self.copy_for_program(to, from, len).map(|()| 0);
         }
+        self.memory.program_bytes_mut(to, len)?;
+        self.work_on(len)?;
+        self.memory.program_bytes_mut(to, len)?.fill(0);
+        Ok(EFAULT as u64)
     }
 
     fn probe_read_str(&mut self, to: u64, len: u64, from: u64) -> Result<u64, Fault> {
@@ -463,14 +508,14 @@ impl Machine {
         if len == 0 {
             return Ok(0);
         }
-        match self.memory.c_str(from, len) {
-            Ok(bytes) => {
-                let kept = bytes.len().min(len as usize - 1);
-                let bytes = bytes[..kept].to_vec();
-                let to = self.memory.program_bytes_mut(to, kept as u64 + 1)?;
-                to[..kept].copy_from_slice(&bytes);
-                to[kept] = 0;
-                Ok(kept as u64 + 1)
+        self.work_of_text(from, len)?;
+        match self.memory.c_str(from, len).map(<[u8]>::len) {
+            Ok(text) => {
+                let kept = text.min(len as usize - 1) as u64;
+                self.memory.program_bytes_mut(to, kept + 1)?;
+                self.copy_for_program(to, from, kept)?;
+                self.memory.program_bytes_mut(to, kept + 1)?[kept as usize] = 0;
+                Ok(kept + 1)
             }
             Err(_) => {
                 self.memory.program_bytes_mut(to, u64::from(len))?.fill(0);
@@ -484,6 +529,10 @@ impl Machine {
         self.counts.locks += 1;
         if self.locks.contains(&addr) {
             return Err(Fault::new(FaultKind::Lock(format!("the lock at {addr:#x} is locked while it is held"))));
+        }
+        if self.locks.len() >= MAX_HELD_LOCKS {
+            let what = format!("the lock at {addr:#x} is locked while {MAX_HELD_LOCKS} are held, as many as may be");
+            return Err(Fault::new(FaultKind::Lock(what)));
         }
         self.memory.program_bytes_mut(addr, 4)?.copy_from_slice(&1u32.to_le_bytes());
         self.locks.push(addr);

@@ -3,7 +3,7 @@
 use crate::decode::{Decoded, Op, Reg, UNKNOWN};
 use crate::fault::{Fault, FaultKind};
 use crate::kfuncs::Own;
-use crate::machine::{BPF_MAX_LOOPS, Frame, Kernel, MAX_CALL_FRAMES, Machine};
+use crate::machine::{BPF_MAX_LOOPS, Frame, Kernel, MAX_CALL_FRAMES, Machine, WORK_OF_CALLBACK};
 
 impl Machine {
     /// Runs a callback of a program that is being run: its result.
@@ -15,6 +15,7 @@ impl Machine {
         if self.left < 0 {
             return Err(self.endless());
         }
+        self.work(WORK_OF_CALLBACK)?;
         let code = self.code.clone();
         let start = start as u32;
         self.run(kernel, &code, start, self.stack_used_at(start), args)

@@ -10,9 +10,12 @@
 //! The machine knows BPF: instructions, maps, helpers, cpumasks, timers, arenas. It knows no scheduler: the kernel
 //! functions of sched_ext, the clock and the current CPU come from its caller, as a [`Kernel`](machine::Kernel). A
 //! program that reads or writes memory that is not its own, or that runs for too long, ends with a
-//! [`Fault`](machine::Fault) that names the line of its source. It cannot harm its caller.
+//! [`Fault`](machine::Fault) that names the line of its source. It cannot harm its caller, nor use more of its memory
+//! or time than [`Limits`](machine::Limits) say: whatever a program, a helper or a kernel function makes the host do or
+//! keep is counted before. So is what reading and linking an object takes.
 
 pub mod btf;
+mod budget;
 pub mod core_relo;
 mod decode;
 mod error;

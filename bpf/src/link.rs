@@ -2,6 +2,7 @@
 //! to resolved as libbpf does before it loads an object (`bpf_object__relocate()`, `bpf_object__resolve_externs()`).
 
 use crate::btf::{Btf, Kind, SectionInfo, essential};
+use crate::budget::Budget;
 use crate::core_relo::{self, Answer, Relocation, RelocationKind};
 use crate::error::LoadError;
 use crate::image::{ABSENT, Access, Function, Image, Insn, Kfunc, Line, LocalType, Map, MapKind, Member, StructOps};
@@ -78,11 +79,12 @@ impl Object {
     /// Links the object for a kernel of the types `kernel`. An error has all that is wrong.
     pub fn link(&self, kernel: &Btf, options: &LinkOptions<'_>) -> Result<Image, LoadError> {
         let mut problems = Vec::new();
-        let defs = map_def::maps(self).unwrap_or_else(|more| {
+        let budget = Budget::new();
+        let defs = map_def::maps(self, &budget).unwrap_or_else(|more| {
             problems.extend(more);
             Vec::new()
         });
-        let all_ops = struct_ops::struct_ops(self).unwrap_or_else(|more| {
+        let all_ops = struct_ops::struct_ops(self, &budget).unwrap_or_else(|more| {
             problems.extend(more);
             Vec::new()
         });
@@ -101,7 +103,11 @@ impl Object {
             options,
             externs: self.externs().into_iter().map(|of| (of.name.clone(), of)).collect(),
             image: Image::default(),
+            places: BTreeMap::new(),
+            arena: defs.iter().position(|def| def.map.kind == MapKind::Arena),
             defs,
+            budget: &budget,
+            told: false,
             problems,
             kfuncs: BTreeMap::new(),
             ksyms: BTreeMap::new(),
@@ -112,6 +118,7 @@ impl Object {
             strings: BTreeMap::new(),
         };
         linker.link(ops);
+        linker.affords(0, "relocations");
         if linker.problems.is_empty() { Ok(linker.image) } else { Err(LoadError { problems: linker.problems }) }
     }
 }
@@ -126,6 +133,13 @@ struct Linker<'a> {
     externs: BTreeMap<String, Extern>,
     image: Image,
     defs: Vec<MapDef>,
+    /// By section and offset: the place in `defs`.
+    places: BTreeMap<(usize, u64), usize>,
+    /// The place of the arena.
+    arena: Option<usize>,
+    budget: &'a Budget,
+    /// The problem is known that the budget has been spent.
+    told: bool,
     problems: Vec<String>,
     /// By the name in the object: the place in the image, or [`ABSENT`].
     kfuncs: BTreeMap<String, i32>,
@@ -143,6 +157,9 @@ struct Linker<'a> {
 impl Linker<'_> {
     fn link(&mut self, mut ops: Vec<StructOps>) {
         let object = self.object;
+        for (at, def) in self.defs.iter().enumerate() {
+            self.places.entry((def.section, u64::from(def.offset))).or_insert(at);
+        }
         let slots: Vec<Vec<(usize, usize)>> = (0..self.defs.len()).map(|def| self.slots(def)).collect();
         let (reached, targets) = self.reach(&ops, &slots);
         // The functions' new numbers and first instructions.
@@ -153,7 +170,7 @@ impl Linker<'_> {
             numbers.insert(*function, (numbers.len() as u32, start));
             start += code.len as u32;
         }
-        for (number, code) in object.functions.iter().enumerate().filter(|(number, _)| !reached.contains(number)) {
+        for (number, code) in object.functions.iter().enumerate() {
             let section = object.sections.get(&code.section).map_or("", |section| section.name.as_str());
             // Functions that others call are in `.text`.
             if section != ".text" && !numbers.contains_key(&number) {
@@ -161,6 +178,9 @@ impl Linker<'_> {
             }
         }
         for (function, targets) in reached.iter().zip(&targets) {
+            if !self.affords(0, "programs") {
+                return;
+            }
             self.emit(&object.functions[*function], numbers[function].1, targets, &numbers);
         }
         for ops in &mut ops {
@@ -174,6 +194,9 @@ impl Linker<'_> {
         for (def, slots) in slots.iter().enumerate() {
             let Some((last, _)) = slots.last() else { continue };
             let is_programs = self.defs[def].map.kind == MapKind::ProgArray;
+            if !self.affords(8 * (*last as u64 + 1), "maps of maps") {
+                return;
+            }
             let mut numbered = vec![None; last + 1];
             for (slot, to) in slots {
                 numbered[*slot] =
@@ -198,6 +221,13 @@ impl Linker<'_> {
     /// The slots of a map that have a map or a program from the beginning, and which (a place in the definitions or in
     /// the object's functions), in ascending order.
     fn slots(&mut self, def: usize) -> Vec<(usize, usize)> {
+        if self.defs[def].values.is_none() {
+            return Vec::new();
+        }
+        let relocations = self.object.sections.get(&self.defs[def].section).map_or(0, |of| of.relocations.len());
+        if !self.affords(16 * (self.defs.len() + relocations) as u64, "maps of maps") {
+            return Vec::new();
+        }
         let MapDef { map, section, offset, values } = &self.defs[def];
         let Some(values) = values else { return Vec::new() };
         let begin = u64::from(*offset) + u64::from(*values);
@@ -215,17 +245,38 @@ impl Linker<'_> {
             });
             match found {
                 Some(found) if slot < map.max_entries.max(1) as usize => slots.push((slot, found)),
-                _ => {
+                _ if self.problems.len() < PROBLEMS_MAX => {
                     let name = symbol.map_or("?", |symbol| symbol.name.as_str());
                     self.problems.push(format!("map {}: its value {slot}, {name}, is no map or program", map.name));
                 }
+                _ => {}
             }
         }
         slots
     }
 
+    /// Takes what something costs from the budget. If there is not as much left, that is a problem, and all ends.
+    fn affords(&mut self, cost: u64, what: &str) -> bool {
+        match self.budget.charge(cost, what) {
+            Ok(()) => true,
+            Err(error) => {
+                if !std::mem::replace(&mut self.told, true) {
+                    self.problems.extend(error.problems);
+                }
+                false
+            }
+        }
+    }
+
+    /// Notes what is wrong, up to a number.
+    fn problem(&mut self, problem: String) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem);
+        }
+    }
+
     fn map_at(&self, section: usize, value: u64) -> Option<usize> {
-        self.defs.iter().position(|def| def.section == section && u64::from(def.offset) == value)
+        self.places.get(&(section, value)).copied()
     }
 
     fn function_at(&self, section: usize, value: u64) -> Option<usize> {
@@ -287,7 +338,7 @@ impl Linker<'_> {
                 Ok(target) => {
                     targets.insert(at, target);
                 }
-                Err(problem) => self.problems.push(format!("{}: instruction {at}: {problem}", code.name)),
+                Err(problem) => self.problem(format!("{}: instruction {at}: {problem}", code.name)),
             }
         }
         let mut at = 0;
@@ -300,7 +351,7 @@ impl Linker<'_> {
                     Some(function) => {
                         targets.insert(at, Target::Function(function));
                     }
-                    None => self.problems.push(format!("{}: instruction {at} calls no function", code.name)),
+                    None => self.problem(format!("{}: instruction {at} calls no function", code.name)),
                 }
             }
             at += if insn.code == LD_IMM64 { 2 } else { 1 };
@@ -327,13 +378,13 @@ impl Linker<'_> {
             if insn.src != 1 {
                 return Err(format!("a call of {name} with the source {}; expected 1", insn.src));
             }
-            let to = value + 8 * (i64::from(insn.imm) + 1);
+            let to = value.saturating_add(8 * (i64::from(insn.imm) + 1));
             let found = u64::try_from(to).ok().and_then(|to| self.function_at(number, to));
             return found
                 .map(Target::Function)
-                .ok_or_else(|| format!("calls {name}{:+}, which is no function", to - value));
+                .ok_or_else(|| format!("calls {name}{:+}, which is no function", to.saturating_sub(value)));
         }
-        let at = value + i64::from(insn.imm);
+        let at = value.saturating_add(i64::from(insn.imm));
         match section.holds {
             Holds::Code => {
                 let found = u64::try_from(at).ok().and_then(|at| self.function_at(number, at));
@@ -345,7 +396,7 @@ impl Linker<'_> {
             }
             Holds::Data { .. } | Holds::Arena => {
                 let map = match section.holds {
-                    Holds::Arena => self.defs.iter().position(|def| def.map.kind == MapKind::Arena),
+                    Holds::Arena => self.arena,
                     _ => self.map_at(number, 0),
                 };
                 let map = map.ok_or_else(|| format!("{name} is in {}, which is no map", section.name))?;
@@ -370,7 +421,10 @@ impl Linker<'_> {
         let object = self.object;
         let Some(section) = object.sections.get(&code.section) else { return };
         let mut insns = section.insns[code.start..code.start + code.len].to_vec();
-        let info = object.infos.iter().find(|info| info.name == section.name);
+        if !self.affords(128 + (code.name.len() + section.name.len()) as u64 + 32 * code.len as u64, "programs") {
+            return;
+        }
+        let info = object.infos.get(&section.name);
         if let Some(info) = info {
             self.relocate(code, base, &mut insns, info);
             self.add_lines(code, base, info);
@@ -381,12 +435,19 @@ impl Linker<'_> {
                 let what = if is_call { "calls" } else { "needs" };
                 let problem = format!("{}: {what} {problem}", code.name);
                 if !self.problems.contains(&problem) {
-                    self.problems.push(problem);
+                    self.problem(problem);
                 }
             }
         }
-        let type_id =
-            info.and_then(|info| info.functions.iter().find(|(offset, _)| *offset as usize == 8 * code.start));
+        let type_id = info.and_then(|info| {
+            let from = info.functions.partition_point(|(offset, _)| (*offset as usize) < 8 * code.start);
+            info.functions.get(from).filter(|(offset, _)| *offset as usize == 8 * code.start)
+        });
+        // Types can have the same name.
+        let namesakes = object.btf.candidates(essential(&code.name)).len() as u64;
+        if type_id.is_none() && !self.affords(64 * namesakes, "functions without a type") {
+            return;
+        }
         let named = || object.btf.function(&code.name);
         let proto = type_id.map_or_else(named, |(_, id)| match object.btf.get(*id).kind {
             Kind::Func(proto, _) => Some(proto),
@@ -511,6 +572,9 @@ impl Linker<'_> {
         };
         let size =
             btf.size(kind).filter(|size| *size <= 4096).ok_or_else(|| format!("{}, which has no size", of.name))?;
+        // The alignment of a struct is looked for in its members.
+        let cost = if btf.kind(kind).composite().is_some() { 1 << 24 } else { 256 };
+        self.budget.charge(cost + size, "options of the kernel's configuration").map_err(|error| error.to_string())?;
         let mut bytes = vec![0; size as usize];
         match self.options.kconfig.get(&of.name) {
             Some(value) => {
@@ -539,7 +603,9 @@ impl Linker<'_> {
         map.data.resize(offset, 0);
         map.data.extend(&bytes);
         map.value_size = map.data.len() as u32;
-        map.variables.push(variable(btf, &of.name, kind, offset as u32, bytes.len() as u32));
+        let place = (offset as u32, bytes.len() as u32);
+        let variable = variable(btf, &of.name, kind, place, self.budget).map_err(|error| error.to_string())?;
+        map.variables.push(variable);
         self.kconfig.insert(of.name.clone(), offset as i32);
         Ok(offset as i32)
     }
@@ -548,22 +614,35 @@ impl Linker<'_> {
     fn relocate(&mut self, code: &Code, base: u32, insns: &mut [Insn], info: &SectionInfo) {
         let local = &self.object.btf;
         let (begin, end) = (8 * code.start, 8 * (code.start + code.len));
-        for relocation in info.relocations.iter().filter(|of| (begin..end).contains(&(of.offset as usize))) {
+        let from = info.relocations.partition_point(|of| (of.offset as usize) < begin);
+        for relocation in info.relocations[from..].iter().take_while(|of| (of.offset as usize) < end) {
             let at = (relocation.offset as usize - begin) / 8;
+            if !self.affords(64, "relocations") {
+                return;
+            }
             let key = (relocation.type_id, relocation.access, relocation.kind);
-            let kernel = self.kernel;
+            let (kernel, budget) = (self.kernel, self.budget);
             let known = self.answers.entry(key).or_insert_with(|| {
                 let relocation = Relocation::parse(local, relocation)?;
-                let answer = relocation.answer(local, kernel)?;
+                let cost = 512 + relocation.path.len() as u64;
+                budget.charge(cost, "relocations").map_err(|error| error.to_string())?;
+                let answer = relocation.answer(local, kernel, budget)?;
                 Ok((relocation, answer))
             });
             let (relocation, answer) = match known {
                 Ok((relocation, answer)) => (relocation, answer),
                 Err(problem) => {
-                    self.problems.push(format!("{}: instruction {at}: {problem}", code.name));
+                    let problem = format!("{}: instruction {at}: {problem}", code.name);
+                    self.problem(problem);
                     continue;
                 }
             };
+            // It is told of accesses and of instructions that are poisoned.
+            let text = (relocation.path.len() + relocation.type_name.len()) as u64;
+            if self.budget.charge(text, "relocations").is_err() {
+                self.affords(1, "relocations");
+                return;
+            }
             if relocation.is_field() {
                 let key = (relocation.type_name.clone(), relocation.path.clone());
                 let access = self.accesses.entry(key).or_default();
@@ -583,26 +662,41 @@ impl Linker<'_> {
                 }
                 Err(problem) => {
                     let text = format!("{}: instruction {at}: {}: {problem}", code.name, relocation.describe());
-                    self.problems.push(text);
+                    self.problem(text);
                 }
             }
         }
+    }
+
+    /// A string that lines have. Each is kept once, but one can be the end of another.
+    fn line_string(&mut self, offset: u32) -> Option<Arc<str>> {
+        if let Some(known) = self.strings.get(&offset) {
+            return Some(known.clone());
+        }
+        let text: Arc<str> = Arc::from(self.object.btf.string(offset).trim());
+        if !self.affords(64 + text.len() as u64, "lines") {
+            return None;
+        }
+        self.strings.insert(offset, text.clone());
+        Some(text)
     }
 
     fn add_lines(&mut self, code: &Code, base: u32, info: &SectionInfo) {
         let (begin, end) = (8 * code.start as u32, 8 * (code.start + code.len) as u32);
         let from = info.lines.partition_point(|line| line.offset < begin);
         for line in info.lines[from..].iter().take_while(|line| line.offset < end) {
-            let mut string = |offset: u32| {
-                let text = || Arc::from(self.object.btf.string(offset).trim());
-                self.strings.entry(offset).or_insert_with(text).clone()
-            };
-            let (file, text) = (string(line.file), string(line.text));
+            if !self.affords(64, "lines") {
+                return;
+            }
+            let (Some(file), Some(text)) = (self.line_string(line.file), self.line_string(line.text)) else { return };
             let insn = base + (line.offset - begin) / 8;
             self.image.lines.push(Line { insn, file, line: line.line, column: line.column, text });
         }
     }
 }
+
+/// How many problems an error tells of at most.
+const PROBLEMS_MAX: usize = 1000;
 
 /// The bytes of an option of the type `kind` (`find_kcfg_type()`, `set_kcfg_value_tri()`, `set_kcfg_value_num()`).
 fn kconfig_bytes(btf: &Btf, kind: u32, value: &Kconfig, bytes: &mut [u8]) -> Result<(), String> {

@@ -7,17 +7,23 @@
 //! A call runs at one moment on one CPU, and nothing else runs meanwhile: there is no contention, and a lock that is
 //! held is one that the same call took. [`Machine::take_counts`] says what a call did, for its caller to turn into
 //! time.
+//!
+//! Two budgets bound what programs make the host do. Instructions are the time of a program in what is simulated, and
+//! [`Limits::insns`] bounds those of a call. What helpers and kernel functions do besides, a copy of a mebibyte or the
+//! search of a tree, takes no such time, but the host's: [`Machine::work`] is told of it before it is done, and
+//! [`Limits::work`] bounds it.
 
 use crate::decode::{Decoded, decode, stack_used};
 pub use crate::fault::{Caller, Fault, FaultKind};
 use crate::helpers;
 use crate::image::{Image, Map, MapKind, POISON};
 use crate::kfuncs::{self, Graph, Objects};
-use crate::maps::{self, Maps};
+use crate::maps::{self, Maps, Value};
 use crate::memory::Memory;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The stack frames that functions which call each other may have (`MAX_CALL_FRAMES`).
 pub const MAX_CALL_FRAMES: u32 = 8;
@@ -28,6 +34,18 @@ pub const MAX_BPF_STACK: u32 = 512;
 
 /// The iterations that a loop of `bpf_loop()`, `may_goto` or numbers may have (`BPF_MAX_LOOPS`).
 pub const BPF_MAX_LOOPS: u64 = 8 << 20;
+
+/// The most locks that a program may hold at a time (`RES_NR_HELD`; of the other kind of locks it is one).
+pub const MAX_HELD_LOCKS: usize = 31;
+
+/// How much work each call from outside adds to what a machine may do in all, for an operation that does little else.
+const WORK_OF_CALL: u64 = 4096;
+
+/// How much work each instruction adds.
+const WORK_OF_INSN: u64 = 16;
+
+/// The work of entering a function by its address.
+pub(crate) const WORK_OF_CALLBACK: u64 = 4;
 
 /// What a context has room for, bytes: 12 arguments.
 const CONTEXT_LEN: u32 = 12 * 8;
@@ -42,7 +60,13 @@ pub struct Limits {
     /// a million and loops up to [`BPF_MAX_LOOPS`] times, so that this limit is for what no scheduler should do: 100
     /// million are a few tens of milliseconds.
     pub insns: u64,
-    /// The memory of all regions, bytes, beyond which programs and maps get none.
+    /// The work of helpers and kernel functions in one call from outside, with all calls that are made within it: about
+    /// as many nanoseconds, 8 bytes that are copied or an element that is looked at. All calls of a machine together
+    /// may do four times that, and beyond it 4,096 for each call and 16 for each instruction: what does much and takes
+    /// no simulated time ends, too.
+    pub work: u64,
+    /// The memory of all regions and of what the machine keeps besides, bytes, beyond which programs and maps get none.
+    /// All machines of a process share [`PROCESS_MEMORY`](crate::memory::PROCESS_MEMORY).
     pub memory: u64,
     /// The objects that programs may hold at a time: cpumasks, `bpf_obj_new()`. More is a leak.
     pub objects: u32,
@@ -50,7 +74,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { insns: 100_000_000, memory: 4 << 30, objects: 1 << 20 }
+        Limits { insns: 100_000_000, work: 200_000_000, memory: 1 << 30, objects: 1 << 19 }
     }
 }
 
@@ -152,8 +176,9 @@ pub trait Kernel {
 
     /// `bpf_timer_start()`: calls [`Machine::call_timer`] for `timer` in `nsecs` or, by `flags`
     /// (`BPF_F_TIMER_ABS` 1, `BPF_F_TIMER_CPU_PIN` 2), at that time or on this CPU. A timer that runs already is
-    /// started anew.
-    fn timer_start(&mut self, timer: u64, callback: u32, map: u32, nsecs: u64, flags: u64);
+    /// started anew. `done` is what was done up to here since the counts were last taken ([`Machine::take_counts`]);
+    /// `function` is the timer's callback and its map.
+    fn timer_start(&mut self, done: &Counts, timer: u64, function: (u32, u32), nsecs: u64, flags: u64);
 
     /// `bpf_timer_cancel()`: whether it ran.
     fn timer_cancel(&mut self, timer: u64) -> bool;
@@ -167,6 +192,9 @@ pub trait Kernel {
     /// `bpf_printk()`: a line for the kernel's trace.
     fn printk(&mut self, text: String);
 }
+
+/// What a timer costs besides its place in a value, bytes: with what the caller keeps of it.
+pub(crate) const TIMER_COST: u64 = 256;
 
 /// A `struct bpf_timer`.
 #[derive(Clone, Copy, Debug)]
@@ -199,6 +227,12 @@ pub struct Machine {
     pub(crate) kfunc_counts: Vec<u64>,
     /// The instructions that the current call may still execute.
     pub(crate) left: i64,
+    /// The work that the call from outside may still do.
+    work_left: i64,
+    /// The work that all calls may still do, in time earned by calls and instructions.
+    work_in_all: i64,
+    /// Set from outside to end what runs.
+    stop: Option<&'static AtomicBool>,
     /// The callers, of all calls that are in each other.
     pub(crate) frames: Vec<Frame>,
     /// The regions of stack frames, by depth.
@@ -271,6 +305,9 @@ impl Machine {
             nr_cpus,
             counts: Counts::default(),
             left: 0,
+            work_left: 0,
+            work_in_all: signed(limits.work.saturating_mul(4)),
+            stop: None,
             frames: Vec::new(),
             stacks: Vec::new(),
             depth: 0,
@@ -289,6 +326,47 @@ impl Machine {
     /// What it runs. The maps' data is not in it any more: it is in the memory.
     pub fn image(&self) -> &Image {
         &self.image
+    }
+
+    /// A flag that ends what runs once it is set, by a [`FaultKind::Stopped`]. The machine looks at it whenever it does
+    /// work, calls a program or a callback.
+    pub fn set_stop(&mut self, stop: &'static AtomicBool) {
+        self.stop = Some(stop);
+    }
+
+    /// Takes work from what may still be done, before it is done. It takes no simulated time. A unit is about a
+    /// nanosecond of the host's: 8 bytes of a copy, an element of a list.
+    ///
+    /// # Errors
+    /// Fails if there is not as much left, or if all is to stop.
+    #[inline]
+    pub fn work(&mut self, units: u64) -> Result<(), Fault> {
+        let units = signed(units);
+        self.work_left = self.work_left.saturating_sub(units);
+        self.work_in_all = self.work_in_all.saturating_sub(units);
+        if self.work_left < 0 || self.work_in_all < 0 || self.is_to_stop() {
+            return Err(self.no_more_work());
+        }
+        Ok(())
+    }
+
+    /// As [`Machine::work`], of bytes that are copied or compared.
+    #[inline]
+    pub(crate) fn work_on(&mut self, bytes: u64) -> Result<(), Fault> {
+        self.work(bytes / 8)
+    }
+
+    fn is_to_stop(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    #[cold]
+    fn no_more_work(&self) -> Fault {
+        Fault::new(match self.is_to_stop() {
+            true => FaultKind::Stopped,
+            false if self.work_left < 0 => FaultKind::Work { call: true },
+            false => FaultKind::Work { call: false },
+        })
     }
 
     /// How many CPUs there are.
@@ -401,7 +479,15 @@ impl Machine {
         if self.nested >= MAX_NESTED_CALLS {
             return Err(Fault::kernel(format!("programs called each other {MAX_NESTED_CALLS} deep")));
         }
-        let limit = i64::try_from(self.limits.insns).unwrap_or(i64::MAX);
+        if self.nested == 0 {
+            self.work_left = signed(self.limits.work);
+            let most = signed(self.limits.work.saturating_mul(4));
+            self.work_in_all = self.work_in_all.saturating_add(signed(WORK_OF_CALL)).min(most);
+        }
+        self.work(WORK_OF_CALLBACK)?;
+        // What calls within others execute is work of the outermost, too: they do not multiply.
+        let insns = signed(self.limits.insns);
+        let limit = if self.nested == 0 { insns } else { insns.min(self.work_left) };
         let before = std::mem::replace(&mut self.left, limit);
         let held = self.locks.len();
         let base = std::mem::replace(&mut self.base, self.depth);
@@ -409,7 +495,12 @@ impl Machine {
         let code = self.code.clone();
         let result = self.run(kernel, &code, start, used, args);
         self.nested -= 1;
-        self.counts.insns += (limit - self.left) as u64;
+        let executed = limit - self.left;
+        self.counts.insns += executed as u64;
+        self.work_in_all = self.work_in_all.saturating_add(executed.saturating_mul(signed(WORK_OF_INSN)));
+        if self.nested > 0 {
+            self.work_left = self.work_left.saturating_sub(executed);
+        }
         self.left = before;
         self.depth = self.base;
         self.base = base;
@@ -527,7 +618,7 @@ impl Machine {
         if key.len() != def.key_size as usize || value.len() != def.value_size as usize {
             return Err(maps::errno::EINVAL);
         }
-        let result = self.maps.update(map, &mut self.memory, key, value, 0, None);
+        let result = self.maps.update(map, &mut self.memory, key, Value::Bytes(value), 0, None);
         self.drop_gone(kernel);
         match result {
             Ok(0) => Ok(()),
@@ -559,7 +650,7 @@ impl Machine {
     /// The keys of a map, in its order; of local storage the owners' addresses.
     pub fn map_keys(&self, map: u32) -> Vec<Vec<u8>> {
         let key_size = u64::from(self.maps.key_size(map));
-        let elements = self.maps.elements(map).into_iter();
+        let elements = self.maps.elements(map);
         let keys = elements.filter_map(|element| match self.maps.element(map, element, 0)? {
             (0, _) => Some(element.0.to_le_bytes().to_vec()),
             (key, _) => Some(self.memory.bytes(key, key_size).ok()?.to_vec()),
@@ -587,12 +678,12 @@ impl Machine {
     /// Puts a value in a queue or stack: whether there was room.
     pub fn queue_push(&mut self, map: u32, value: &[u8]) -> bool {
         let fits = self.map_def(map).is_some_and(|def| def.value_size as usize == value.len());
-        fits && self.maps.push(map, value, 0) == 0
+        fits && self.maps.push(map, &mut self.memory, value, 0) == Ok(0)
     }
 
     /// Takes the next value of a queue or stack.
     pub fn queue_pop(&mut self, map: u32) -> Option<Vec<u8>> {
-        self.maps.pop(map, true).map(Into::into)
+        self.maps.pop(map, &mut self.memory, true).map(Into::into)
     }
 
     /// What user space reads of a ring buffer: the records up to the first that is not submitted.
@@ -634,6 +725,7 @@ impl Machine {
         let timers: Vec<u64> = self.timers.range(addr..addr + len).map(|(&timer, _)| timer).collect();
         for timer in timers {
             self.timers.remove(&timer);
+            self.memory.discharge(TIMER_COST);
             kernel.timer_cancel(timer);
         }
         self.drop_kptrs(addr, len);
@@ -641,16 +733,21 @@ impl Machine {
     }
 }
 
+/// A number of a limit, to count down from.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 /// The helpers that an image calls and the machine does not have, each once, with the functions that call them.
 fn unknown_helpers(image: &Image) -> Vec<String> {
     let mut unknown: BTreeMap<i32, Vec<&str>> = BTreeMap::new();
+    let mut named: BTreeSet<(i32, &str)> = BTreeSet::new();
     let mut at = 0;
     while let Some(insn) = image.insns.get(at) {
         if insn.code == 0x85 && insn.src == 0 && insn.imm != POISON && helpers::name(insn.imm).is_none() {
             let function = image.function_of(at as u32).map_or("", |function| &function.name);
-            let callers = unknown.entry(insn.imm).or_default();
-            if !callers.contains(&function) {
-                callers.push(function);
+            if named.insert((insn.imm, function)) {
+                unknown.entry(insn.imm).or_default().push(function);
             }
         }
         at += if insn.code == 0x18 { 2 } else { 1 };

@@ -2,6 +2,8 @@
 //! global data, each a map of one value.
 
 use crate::btf::{Btf, Kind};
+use crate::budget::Budget;
+use crate::error::LoadError;
 use crate::image::{Map, MapKind, Variable};
 use crate::object::{Holds, Object, Section};
 
@@ -20,14 +22,21 @@ pub(crate) struct MapDef {
     pub(crate) values: Option<u32>,
 }
 
+/// What a map that is defined costs.
+const MAP_COST: u64 = 1024;
+
+/// What a variable or a member costs besides its name.
+const MEMBER_COST: u64 = 96;
+
 /// All maps of an object: those of `.maps`, then the sections of global data. An arena has its section's data.
-pub(crate) fn maps(object: &Object) -> Result<Vec<MapDef>, Vec<String>> {
+pub(crate) fn maps(object: &Object, budget: &Budget) -> Result<Vec<MapDef>, Vec<String>> {
     let mut defs = Vec::new();
     let mut problems = Vec::new();
     for (number, section) in &object.sections {
         if section.holds == Holds::Maps {
             for (name, kind, offset, _) in object.variables(&section.name) {
-                match map_def(&object.btf, kind, true) {
+                budget.charge(MAP_COST, "maps").map_err(|error| error.problems)?;
+                match map_def(&object.btf, kind, true, budget) {
                     Ok((map, values)) => {
                         let map = Map { name: name.to_string(), ..map };
                         defs.push(MapDef { map, section: *number, offset, values });
@@ -45,7 +54,8 @@ pub(crate) fn maps(object: &Object) -> Result<Vec<MapDef>, Vec<String>> {
                     let text = "an address in global data, which no loader fills in";
                     problems.push(format!("section {}: {symbol} at {at}: {text}", section.name));
                 }
-                let variables = variables(object, section);
+                budget.charge(section.size as u64, "global data").map_err(|error| error.problems)?;
+                let variables = variables(object, section, budget).map_err(|error| error.problems)?;
                 let map = Map {
                     name: section.name.clone(),
                     kind: MapKind::Array,
@@ -63,8 +73,9 @@ pub(crate) fn maps(object: &Object) -> Result<Vec<MapDef>, Vec<String>> {
             }
             Holds::Arena => match defs.iter_mut().find(|def| def.map.kind == MapKind::Arena) {
                 Some(def) => {
+                    budget.charge(section.size as u64, "global data").map_err(|error| error.problems)?;
                     def.map.data = bytes(section);
-                    def.map.variables = variables(object, section);
+                    def.map.variables = variables(object, section, budget).map_err(|error| error.problems)?;
                 }
                 None => problems.push(format!("section {}: data of an arena, but no map is one", section.name)),
             },
@@ -79,13 +90,20 @@ fn bytes(section: &Section) -> Vec<u8> {
     if section.data.is_empty() { vec![0; section.size] } else { section.data.clone() }
 }
 
-fn variables(object: &Object, section: &Section) -> Vec<Variable> {
+fn variables(object: &Object, section: &Section, budget: &Budget) -> Result<Vec<Variable>, LoadError> {
     let variables = object.variables(&section.name).into_iter();
-    variables.map(|(name, kind, offset, size)| variable(&object.btf, name, kind, offset, size)).collect()
+    variables.map(|(name, kind, offset, size)| variable(&object.btf, name, kind, (offset, size), budget)).collect()
 }
 
-/// A variable of the type `kind`.
-pub(crate) fn variable(btf: &Btf, name: &str, kind: u32, offset: u32, size: u32) -> Variable {
+/// A variable of the type `kind`, at an offset and so long, bytes.
+pub(crate) fn variable(
+    btf: &Btf,
+    name: &str,
+    kind: u32,
+    (offset, size): (u32, u32),
+    budget: &Budget,
+) -> Result<Variable, LoadError> {
+    budget.charge(MEMBER_COST + name.len() as u64, "variables")?;
     let mut of = kind;
     let mut element = size;
     let mut members = Vec::new();
@@ -95,50 +113,63 @@ pub(crate) fn variable(btf: &Btf, name: &str, kind: u32, offset: u32, size: u32)
         element = bytes.unwrap_or(if *len > 0 { size / len } else { size });
         of = *inner;
     }
-    add_members(btf, of, "", 0, DEPTH_MAX, &mut members);
+    add_members(btf, of, ("", 0), DEPTH_MAX, &mut members, budget)?;
     let mut scalar = of;
     for _ in 0..DEPTH_MAX {
         let Kind::Array { element, .. } = btf.kind(scalar) else { break };
         scalar = *element;
     }
-    Variable { name: name.to_string(), offset, size, members, element, signed: btf.is_signed(scalar) }
+    Ok(Variable { name: name.to_string(), offset, size, members, element, signed: btf.is_signed(scalar) })
 }
 
-/// Adds the members of a type, or the elements of an array, with what is in them.
-fn add_members(btf: &Btf, kind: u32, prefix: &str, base: u32, depth: u32, members: &mut Vec<(String, u32, u32)>) {
-    let Some(depth) = depth.checked_sub(1) else { return };
-    let mut add = |name: String, kind: u32, offset: u32| {
+/// Adds the members of a type, or the elements of an array, with what is in them. What is before their names, and where
+/// the type begins, comes with it.
+fn add_members(
+    btf: &Btf,
+    kind: u32,
+    (prefix, base): (&str, u32),
+    depth: u32,
+    members: &mut Vec<(String, u32, u32)>,
+    budget: &Budget,
+) -> Result<(), LoadError> {
+    let Some(depth) = depth.checked_sub(1) else { return Ok(()) };
+    let mut add = |name: String, kind: u32, offset: u32| -> Result<(), LoadError> {
         let size = btf.size(kind).and_then(|size| u32::try_from(size).ok()).unwrap_or(0);
         if members.len() < MEMBERS_MAX {
+            budget.charge(MEMBER_COST + name.len() as u64, "variables")?;
             members.push((name.clone(), offset, size));
-            add_members(btf, kind, &name, offset, depth, members);
+            add_members(btf, kind, (&name, offset), depth, members, budget)?;
         }
+        Ok(())
     };
     match btf.kind(kind) {
-        Kind::Array { element, .. } => add(format!("{prefix}[]"), *element, base),
+        Kind::Array { element, .. } => add(format!("{prefix}[]"), *element, base)?,
         Kind::Struct(composite) | Kind::Union(composite) => {
             let mut unnamed = Vec::new();
             for member in &composite.members {
+                // Those without a name, and those that are too many, cost as well.
+                budget.charge(16, "variables")?;
                 let Some(offset) = base.checked_add(member.bit_offset / 8) else { continue };
                 let name = btf.string(member.name);
                 // A bit-field has no bytes of its own.
                 if !name.is_empty() && member.bit_size == 0 {
                     let dot = if prefix.is_empty() { "" } else { "." };
-                    add(format!("{prefix}{dot}{name}"), member.kind, offset);
+                    add(format!("{prefix}{dot}{name}"), member.kind, offset)?;
                 } else if name.is_empty() {
                     unnamed.push((member.kind, offset));
                 }
             }
             for (kind, offset) in unnamed {
-                add_members(btf, kind, prefix, offset, depth, members);
+                add_members(btf, kind, (prefix, offset), depth, members, budget)?;
             }
         }
         _ => {}
     }
+    Ok(())
 }
 
 /// A map's definition, and where its values are. `outer`: it is not itself the value of a map of maps.
-fn map_def(btf: &Btf, kind: u32, outer: bool) -> Result<(Map, Option<u32>), String> {
+fn map_def(btf: &Btf, kind: u32, outer: bool, budget: &Budget) -> Result<(Map, Option<u32>), String> {
     let Kind::Struct(composite) = btf.kind(kind) else {
         return Err(format!("{}; expected a struct that defines a map", btf.describe(kind)));
     };
@@ -158,6 +189,7 @@ fn map_def(btf: &Btf, kind: u32, outer: bool) -> Result<(Map, Option<u32>), Stri
         read_only: false,
     };
     for member in &composite.members {
+        budget.charge(64, "maps").map_err(|error| error.to_string())?;
         let name = btf.string(member.name);
         let field = || field(btf, member.kind).ok_or_else(|| format!("{name}: expected a number as `__uint` has it"));
         let size = || -> Result<u32, String> {
@@ -185,7 +217,7 @@ fn map_def(btf: &Btf, kind: u32, outer: bool) -> Result<(Map, Option<u32>), Stri
                     if !outer {
                         return Err("values: maps of maps of maps, which the kernel does not have".to_string());
                     }
-                    let (inner, _) = map_def(btf, to, false).map_err(|problem| format!("values: {problem}"))?;
+                    let (inner, _) = map_def(btf, to, false, budget).map_err(|problem| format!("values: {problem}"))?;
                     map.inner = Some(Box::new(inner));
                 }
             }

@@ -3,9 +3,13 @@
 //! The upper half of an address is the number of its region, never 0, the lower half the offset in it. Addresses do not
 //! depend on the host: the same calls give the same addresses. Whatever has an end in the kernel has one here: a stack
 //! frame, a map's values, a cpumask. What is just outside of a region is in no region.
+//!
+//! Whatever a program makes the host keep is charged to its memory, be it bytes that it can reach or what the machine
+//! notes about them: [`Memory::charge`] before it is made, [`Memory::discharge`] once it has gone.
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// So many numbers of freed regions are kept back before the first of them names another region: until then, an access
 /// to freed memory is found.
@@ -53,16 +57,67 @@ impl fmt::Display for BadAccess {
 
 impl std::error::Error for BadAccess {}
 
+/// The memory of all machines of a process together, bytes. Runs that go on at the same time share it.
+pub const PROCESS_MEMORY: u64 = 4 << 30;
+
+/// What is charged to all machines of the process.
+static CHARGED_IN_PROCESS: AtomicU64 = AtomicU64::new(0);
+
+/// What the machine notes about a region besides its name, bytes.
+const REGION_COST: u64 = 160;
+
+/// The longest name of a region, bytes: as long as the kernel's names (`KSYM_NAME_LEN`). The rest is cut.
+const NAME_MAX: usize = 512;
+
 /// More memory than the limit would be in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory {
     /// The limit, bytes.
     pub limit: u64,
+    /// The limit is [`PROCESS_MEMORY`], which other machines use, too.
+    pub shared: bool,
 }
 
 impl fmt::Display for NoMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "more than {} bytes of memory would be in use, which is the limit", self.limit)
+        let limit = self.limit;
+        if self.shared {
+            let what = "bytes of memory would be in use by all runs together, which is the limit";
+            write!(f, "more than {limit} {what}; let fewer runs go on at the same time")
+        } else {
+            write!(f, "more than {limit} bytes of memory would be in use, which is the limit")
+        }
+    }
+}
+
+/// Bytes that are charged to a machine, and to the process as long as it lives.
+#[derive(Debug, Default)]
+struct Charged(u64);
+
+impl Charged {
+    fn add(&mut self, bytes: u64) {
+        self.0 += bytes;
+        CHARGED_IN_PROCESS.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn take(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.0);
+        self.0 -= bytes;
+        CHARGED_IN_PROCESS.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Clone for Charged {
+    fn clone(&self) -> Self {
+        let mut clone = Charged(0);
+        clone.add(self.0);
+        clone
+    }
+}
+
+impl Drop for Charged {
+    fn drop(&mut self) {
+        self.take(self.0);
     }
 }
 
@@ -78,13 +133,24 @@ struct Region {
     name: Box<str>,
 }
 
+/// A name without what is too long of it.
+fn cut(name: &str) -> &str {
+    let end = (0..=name.len().min(NAME_MAX)).rev().find(|end| name.is_char_boundary(*end));
+    &name[..end.unwrap_or(0)]
+}
+
+/// What a region of this name costs besides its bytes.
+fn cost(name: &str) -> u64 {
+    REGION_COST + name.len().min(NAME_MAX) as u64
+}
+
 /// All regions of a machine.
 #[derive(Clone, Debug)]
 pub struct Memory {
     regions: Vec<Region>,
     /// The numbers of freed regions, the one that was freed first in front.
     freed: VecDeque<u32>,
-    used: u64,
+    charged: Charged,
     limit: u64,
 }
 
@@ -93,7 +159,7 @@ impl Memory {
     pub(crate) fn new(limit: u64) -> Self {
         // No address has the number 0: NULL is in no region.
         let null = Region { data: Vec::new(), read_only: true, live: false, name: "NULL".into() };
-        Memory { regions: vec![null], freed: VecDeque::new(), used: 0, limit }
+        Memory { regions: vec![null], freed: VecDeque::new(), charged: Charged::default(), limit }
     }
 
     /// A new region of `len` bytes that are zero: its address. Its name is for faults. It does not count against the
@@ -103,7 +169,8 @@ impl Memory {
     }
 
     fn region_of(&mut self, name: &str, data: Vec<u8>) -> u64 {
-        self.used += data.len() as u64;
+        let name = cut(name);
+        self.charged.add(data.len() as u64 + cost(name));
         let region = Region { data, read_only: false, live: true, name: name.into() };
         let number = if self.freed.len() > QUARANTINE {
             self.freed.pop_front().unwrap_or_default()
@@ -117,14 +184,18 @@ impl Memory {
 
     /// As [`Memory::region`], for what a program allocates.
     pub(crate) fn allocate(&mut self, name: &str, len: u32) -> Result<u64, NoMemory> {
-        self.check_limit(u64::from(len))?;
+        self.check_limit(u64::from(len) + cost(name))?;
         Ok(self.region(name, len))
     }
 
-    /// As [`Memory::allocate`], with bytes, less than 4 GiB.
-    pub(crate) fn allocate_with(&mut self, name: &str, bytes: Vec<u8>) -> Result<u64, NoMemory> {
-        self.check_limit(bytes.len() as u64)?;
-        Ok(self.region_of(name, bytes))
+    /// As [`Memory::allocate`], with what it begins with; the rest is zero. Nothing is made before the limit is asked.
+    pub(crate) fn allocate_with(&mut self, name: &str, mut first: Vec<u8>, len: u32) -> Result<u64, NoMemory> {
+        self.check_limit(u64::from(len) + cost(name))?;
+        if first.is_empty() {
+            return Ok(self.region(name, len));
+        }
+        first.resize(len as usize, 0);
+        Ok(self.region_of(name, first))
     }
 
     /// Makes a region longer; the new bytes are zero. A region is never made shorter.
@@ -135,15 +206,39 @@ impl Memory {
         }
         self.check_limit(len - now)?;
         if len > u64::from(u32::MAX) {
-            return Err(NoMemory { limit: u64::from(u32::MAX) });
+            return Err(NoMemory { limit: u64::from(u32::MAX), shared: false });
         }
-        self.used += len - now;
-        self.regions[(addr >> 32) as usize].data.resize(len as usize, 0);
+        self.charged.add(len - now);
+        let data = &mut self.regions[(addr >> 32) as usize].data;
+        data.reserve_exact((len - now) as usize);
+        data.resize(len as usize, 0);
         Ok(())
     }
 
     fn check_limit(&self, more: u64) -> Result<(), NoMemory> {
-        if self.used.saturating_add(more) > self.limit { Err(NoMemory { limit: self.limit }) } else { Ok(()) }
+        if self.charged.0.saturating_add(more) > self.limit {
+            return Err(NoMemory { limit: self.limit, shared: false });
+        }
+        if CHARGED_IN_PROCESS.load(Ordering::Relaxed).saturating_add(more) > PROCESS_MEMORY {
+            return Err(NoMemory { limit: PROCESS_MEMORY, shared: true });
+        }
+        Ok(())
+    }
+
+    /// Charges bytes that the machine or its caller keeps for a program outside of its regions. Ask before they are
+    /// made.
+    ///
+    /// # Errors
+    /// Fails if that would be more than the limit.
+    pub fn charge(&mut self, bytes: u64) -> Result<(), NoMemory> {
+        self.check_limit(bytes)?;
+        self.charged.add(bytes);
+        Ok(())
+    }
+
+    /// Bytes that were [charged](Memory::charge) are not kept any more.
+    pub fn discharge(&mut self, bytes: u64) {
+        self.charged.take(bytes);
     }
 
     /// Frees the region that begins at `addr`. Accesses to it are bad from now on. An address at which no region begins
@@ -151,7 +246,7 @@ impl Memory {
     pub fn free(&mut self, addr: u64) {
         let number = (addr >> 32) as usize;
         if let Some(region) = self.regions.get_mut(number).filter(|region| region.live && addr as u32 == 0) {
-            self.used -= region.data.len() as u64;
+            self.charged.take(region.data.len() as u64 + cost(&region.name));
             region.data = Vec::new();
             region.live = false;
             self.freed.push_back(number as u32);
@@ -175,9 +270,9 @@ impl Memory {
         self.regions.get((addr >> 32) as usize).filter(|region| region.live).map(|region| &*region.name)
     }
 
-    /// The bytes that are in use, of all regions.
+    /// The bytes that are in use: of all regions, and what is kept about them and for programs besides.
     pub fn used(&self) -> u64 {
-        self.used
+        self.charged.0
     }
 
     /// What is at an address or near it, for a message.
@@ -276,11 +371,32 @@ impl Memory {
         }
     }
 
-    /// Copies `len` bytes, which may overlap.
+    /// Copies `len` bytes, which may overlap, as the machine's caller.
     pub fn copy(&mut self, to: u64, from: u64, len: u64) -> Result<(), BadAccess> {
-        let bytes = self.bytes(from, len)?.to_vec();
-        self.bytes_mut(to, len)?.copy_from_slice(&bytes);
+        self.bytes(from, len)?;
+        self.bytes_mut(to, len)?;
+        let (at, first) = (to as u32 as usize, from as u32 as usize);
+        let (source, target) = ((from >> 32) as usize, (to >> 32) as usize);
+        if source == target {
+            self.regions[target].data.copy_within(first..first + len as usize, at);
+            return Ok(());
+        }
+        let mut data = std::mem::take(&mut self.regions[target].data);
+        data[at..at + len as usize].copy_from_slice(&self.regions[source].data[first..first + len as usize]);
+        self.regions[target].data = data;
         Ok(())
+    }
+
+    /// As [`Memory::copy`], to where a program may write.
+    pub(crate) fn program_copy(&mut self, to: u64, from: u64, len: u64) -> Result<(), BadAccess> {
+        self.bytes(from, len)?;
+        self.program_bytes_mut(to, len)?;
+        self.copy(to, from, len)
+    }
+
+    /// Writes bytes where a program asked for it: where the program itself may not write is bad.
+    pub fn program_write<const N: usize>(&mut self, addr: u64, bytes: [u8; N]) -> Result<(), BadAccess> {
+        if self.store(addr, bytes) { Ok(()) } else { Err(self.bad_store(addr, N as u64)) }
     }
 
     /// A text that ends with a NUL, or after `max` bytes.

@@ -2,23 +2,24 @@
 //! linker (`bpftool gen object`). [`Object::link`] makes an [`Image`](crate::image::Image) of it.
 
 use crate::btf::{Btf, Kind, SectionInfo, parse_ext};
+use crate::budget::Budget;
 use crate::error::LoadError;
 use crate::image::Insn;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget, SectionKind, SymbolKind};
-use std::collections::BTreeMap;
-
-/// The largest section of data, bytes. Schedulers' are below 2 MiB.
-const DATA_MAX: u64 = 256 << 20;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A compiled object.
 #[derive(Clone, Debug, Default)]
 pub struct Object {
     pub(crate) btf: Btf,
-    pub(crate) infos: Vec<SectionInfo>,
+    /// By the names of sections.
+    pub(crate) infos: BTreeMap<String, SectionInfo>,
     /// By their numbers in the file.
     pub(crate) sections: BTreeMap<usize, Section>,
     /// By their numbers in the file.
     pub(crate) symbols: BTreeMap<usize, Symbol>,
+    /// The values of the symbols of data, by section and name.
+    values: BTreeMap<usize, BTreeMap<String, Vec<u64>>>,
     /// In the order of their sections, then of their offsets.
     pub(crate) functions: Vec<Code>,
 }
@@ -112,6 +113,8 @@ impl Object {
         let mut raw_btf = None;
         let mut raw_ext = None;
         let mut object = Object::default();
+        let budget = Budget::new();
+        let mut names = BTreeSet::new();
         for section in file.sections() {
             let name = section.name().map_err(|error| LoadError::new(format!("a section's name: {error}")))?;
             let wrong = |text: String| LoadError::new(format!("section {name}: {text}"));
@@ -124,8 +127,10 @@ impl Object {
             if holds == Holds::Other {
                 continue;
             }
-            if section.size() > DATA_MAX {
-                return Err(wrong(format!("{} bytes; expected at most {DATA_MAX}", section.size())));
+            // Sections can lie on each other, and those of zeros are as long as they say.
+            budget.charge(64 + name.len() as u64 + section.size(), "sections")?;
+            if !names.insert(name.to_string()) && holds != Holds::Code {
+                return Err(wrong("a second one of this name; expected one".to_string()));
             }
             let data = section.data().map_err(|error| wrong(error.to_string()))?.to_vec();
             let is_zero = section.kind() == SectionKind::UninitializedData;
@@ -142,6 +147,7 @@ impl Object {
                 let RelocationTarget::Symbol(symbol) = relocation.target() else {
                     return Err(wrong(format!("a relocation at {offset} without a symbol")));
                 };
+                budget.charge(64, "relocations")?;
                 relocations.push((offset, symbol.0));
             }
             relocations.sort_unstable();
@@ -152,11 +158,12 @@ impl Object {
         let raw_btf = raw_btf.ok_or_else(|| LoadError::new("no section .BTF; expected an object compiled with -g"))?;
         object.btf = Btf::parse(raw_btf)?;
         if let Some(raw) = raw_ext {
-            object.infos = parse_ext(raw, &object.btf)?;
+            object.infos = parse_ext(raw, &object.btf, &budget)?;
         }
         let mut functions = Vec::new();
         for symbol in file.symbols() {
             let name = symbol.name().map_err(|error| LoadError::new(format!("a symbol's name: {error}")))?;
+            budget.charge(128 + 2 * name.len() as u64, "symbols")?;
             if symbol.is_common() {
                 return Err(LoadError::new(format!("{name}: a common symbol; expected objects of -fno-common")));
             }
@@ -182,6 +189,10 @@ impl Object {
                 is_section: symbol.kind() == SymbolKind::Section,
                 is_data: symbol.kind() == SymbolKind::Data,
             };
+            if let (true, Some(section)) = (symbol_of.is_data, section) {
+                let of_section = object.values.entry(section).or_default();
+                of_section.entry(name.to_string()).or_default().push(symbol_of.value);
+            }
             object.symbols.insert(symbol.index().0, symbol_of);
         }
         functions.sort_by(|a, b| (a.section, a.start, &a.name).cmp(&(b.section, b.start, &b.name)));
@@ -222,13 +233,20 @@ impl Object {
         let undefined = self.symbols.values().filter(|symbol| symbol.section.is_none() && !symbol.name.is_empty());
         let kconfig = self.btf.find(".kconfig", |kind| matches!(kind, Kind::Datasec { .. }));
         let ksyms = self.btf.find(".ksyms", |kind| matches!(kind, Kind::Datasec { .. }));
-        let of = |section: Option<u32>, name: &str| {
-            let Kind::Datasec { vars, .. } = &self.btf.get(section?).kind else { return None };
-            vars.iter().map(|(id, ..)| *id).find(|id| self.btf.name_of(*id) == name)
+        let by_name = |section: Option<u32>| {
+            let mut by_name = BTreeMap::new();
+            if let Some(Kind::Datasec { vars, .. }) = section.map(|section| &self.btf.get(section).kind) {
+                for (id, ..) in vars {
+                    by_name.entry(self.btf.name_of(*id)).or_insert(*id);
+                }
+            }
+            by_name
         };
+        let (kconfig, ksyms) = (by_name(kconfig), by_name(ksyms));
         undefined
             .map(|symbol| {
-                let (kind, type_id) = match (of(kconfig, &symbol.name), of(ksyms, &symbol.name)) {
+                let name = symbol.name.as_str();
+                let (kind, type_id) = match (kconfig.get(name).copied(), ksyms.get(name).copied()) {
                     (Some(id), _) => (ExternKind::Kconfig, id),
                     (None, Some(id)) if matches!(self.btf.get(id).kind, Kind::Func(..)) => (ExternKind::Function, id),
                     (None, id) => (ExternKind::Variable, id.unwrap_or(0)),
@@ -244,16 +262,12 @@ impl Object {
         let id = self.btf.find(section, |kind| matches!(kind, Kind::Datasec { .. }));
         let Some(Kind::Datasec { vars, size }) = id.map(|id| &self.btf.get(id).kind) else { return Vec::new() };
         let number = self.sections.iter().find(|(_, of)| of.name == section).map(|(number, _)| *number);
-        let symbols = || self.symbols.values().filter(|symbol| symbol.section.is_some() && symbol.section == number);
-        let mut by_name: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-        for symbol in symbols().filter(|symbol| symbol.is_data) {
-            by_name.entry(&symbol.name).or_default().push(symbol.value);
-        }
+        let by_name = number.and_then(|number| self.values.get(&number));
         let mut variables = Vec::new();
         for (id, offset, bytes) in vars {
             let Kind::Var(kind, _) = self.btf.get(*id).kind else { continue };
             let name = self.btf.name_of(*id);
-            let offset = match by_name.get(name).map(Vec::as_slice) {
+            let offset = match by_name.and_then(|values| values.get(name)).map(Vec::as_slice) {
                 Some([one]) => *one as u32,
                 // Several static variables of one name have been told apart when the object was linked.
                 _ if *size > 0 => *offset,

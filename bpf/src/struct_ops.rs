@@ -1,13 +1,14 @@
 //! Instances of kernel structs of functions (`SEC(".struct_ops.link")`): `struct sched_ext_ops` of a scheduler.
 
 use crate::btf::{Kind, essential};
+use crate::budget::Budget;
 use crate::image::{Member, StructOps};
 use crate::object::{Holds, Object};
 use std::collections::BTreeMap;
 
 /// All instances of an object. The number of a program is its place in [`Object::functions`]; the caller makes it that
 /// of an image.
-pub(crate) fn struct_ops(object: &Object) -> Result<Vec<StructOps>, Vec<String>> {
+pub(crate) fn struct_ops(object: &Object, budget: &Budget) -> Result<Vec<StructOps>, Vec<String>> {
     let mut all = Vec::new();
     let mut problems = Vec::new();
     let btf = &object.btf;
@@ -22,9 +23,16 @@ pub(crate) fn struct_ops(object: &Object) -> Result<Vec<StructOps>, Vec<String>>
             let type_name = essential(btf.name_of(type_id)).to_string();
             let mut members = Vec::new();
             for member in &composite.members {
+                if let Err(error) = budget.charge(1024, "structs of functions") {
+                    return Err(error.problems);
+                }
                 let member_name = essential(btf.string(member.name)).to_string();
                 let at = u64::from(offset) + u64::from(member.bit_offset / 8);
                 let size = btf.size(member.kind).unwrap_or(0);
+                // A member can be as long as the section, and there can be many.
+                if let Err(error) = budget.charge(size.min(section.size as u64), "structs of functions") {
+                    return Err(error.problems);
+                }
                 let bytes = || {
                     let from = usize::try_from(at).ok()?;
                     section.data.get(from..from.checked_add(usize::try_from(size).ok()?)?)
@@ -47,6 +55,9 @@ pub(crate) fn struct_ops(object: &Object) -> Result<Vec<StructOps>, Vec<String>>
                 match btf.kind(member.kind) {
                     Kind::Array { element, .. } if btf.size(*element) == Some(1) => {
                         let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+                        if let Err(error) = budget.charge(bytes.len() as u64, "structs of functions") {
+                            return Err(error.problems);
+                        }
                         members.push((member_name, Member::Text(String::from_utf8_lossy(text).into_owned())));
                     }
                     Kind::Int { .. } | Kind::Enum { .. } | Kind::Ptr(_) if size <= 8 && member.bit_size == 0 => {
@@ -68,6 +79,7 @@ pub(crate) fn struct_ops(object: &Object) -> Result<Vec<StructOps>, Vec<String>>
 fn program(object: &Object, symbol: usize) -> Option<u32> {
     let symbol = object.symbols.get(&symbol)?;
     let section = symbol.section?;
-    let found = object.functions.iter().position(|of| of.section == section && of.start as u64 * 8 == symbol.value)?;
-    u32::try_from(found).ok()
+    let at = (section, usize::try_from(symbol.value / 8).ok()?);
+    let found = object.functions.binary_search_by_key(&at, |of| (of.section, of.start)).ok()?;
+    u32::try_from(found).ok().filter(|_| symbol.value.is_multiple_of(8))
 }

@@ -2,6 +2,7 @@
 //! `cpu_ctxs[3].cap`.
 
 use crate::image::{Image, Map, Variable};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Why a variable cannot be set or read.
@@ -129,6 +130,25 @@ impl Image {
             return Err(VariableError::Size { name: name.to_string(), size, value: number.to_string() });
         }
         self.set_variable(name, &number.to_le_bytes()[..size as usize])
+    }
+
+    /// Sets all variables for which there is a value to it, as [`set_number`](Self::set_number) does each.
+    pub fn set_numbers(&mut self, value: &dyn Fn(&str) -> Option<u64>) -> Result<(), VariableError> {
+        let mut names = BTreeSet::new();
+        for Map { variables, data, .. } in &mut self.maps {
+            for variable in variables.iter() {
+                let Some(number) = value(&variable.name) else { continue };
+                if !names.insert(variable.name.as_str()) {
+                    return Err(VariableError::Ambiguous(variable.name.clone()));
+                }
+                let Variable { name, offset, size, .. } = variable;
+                let wrong = || VariableError::Size { name: name.clone(), size: *size, value: number.to_string() };
+                let place = data.get_mut(*offset as usize..).and_then(|data| data.get_mut(..*size as usize));
+                let place = place.filter(|_| fits(*size, i128::from(number))).ok_or_else(wrong)?;
+                place.copy_from_slice(&number.to_le_bytes()[..*size as usize]);
+            }
+        }
+        Ok(())
     }
 
     /// Sets the first elements of an array to numbers, as [`set_number`](Self::set_number) does each.

@@ -1,11 +1,14 @@
 //! What the program brings along, so that it works outside a clone: experiments, published tables, the book, and small
 //! recordings. They are the files of the clone that it was built from.
 
+use crate::out_file::{cause, temporary};
+use crate::signals::{in_good_order, stop_flag};
 use anyhow::Context;
 use rust_embed::RustEmbed;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use wakelab_input::{in_any_case, nearest, suggest};
+use wakelab_input::{files, in_any_case, nearest, suggest};
 
 /// `experiments/`.
 #[derive(RustEmbed)]
@@ -219,6 +222,8 @@ pub fn write_recordings(folder: &Path) -> anyhow::Result<()> {
 }
 
 fn folder() -> anyhow::Result<TempDir> {
+    // It is to be removed whatever happens.
+    stop_flag()?;
     tempfile::Builder::new().prefix("wakelab-").tempdir().map_err(|e| {
         let at = std::env::temp_dir();
         anyhow::anyhow!(
@@ -226,6 +231,15 @@ fn folder() -> anyhow::Result<TempDir> {
             at.display()
         )
     })
+}
+
+/// Writes a file that appears whole, unless there is one. The folders above it are made.
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let _whole = in_good_order();
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+    let mut file = temporary(path).map_err(|error| std::io::Error::new(error.kind(), cause(&error)))?;
+    file.write_all(bytes)?;
+    file.persist_noclobber(path).map(drop).map_err(|error| error.error)
 }
 
 /// Writes embedded files to a folder. Those that are there with the same contents are left alone.
@@ -236,17 +250,16 @@ pub fn unpack<E: RustEmbed>(folder: &Path) -> anyhow::Result<()> {
     for name in E::iter() {
         let Some(file) = E::get(&name) else { continue };
         let path = folder.join(name.as_ref());
-        if let Ok(there) = std::fs::read(&path) {
+        if std::fs::symlink_metadata(&path).is_ok() {
+            let there = files::read_own(&path, file.data.len() as u64).ok();
             anyhow::ensure!(
-                there == *file.data,
+                there.is_some_and(|there| there == *file.data),
                 "{}: a file with other contents is there, and is not replaced\n  hint: name a new folder",
                 path.display()
             );
             continue;
         }
-        let parent = path.parent().unwrap_or(folder);
-        let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, &file.data));
-        written
+        write_new(&path, &file.data)
             .with_context(|| path.display().to_string())
             .map_err(|e| anyhow::anyhow!("{e:#}\n  hint: name a folder that can be made and written"))?;
     }

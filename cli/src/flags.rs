@@ -1,6 +1,5 @@
 //! Flags that several commands share. Each is declared here once; a command flattens what it needs into its arguments.
 
-use crate::distinct_paths::Paths;
 use crate::out_file::{HtmlFile, OutFile};
 use crate::output::say;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -38,13 +37,6 @@ pub struct RecordingFiles {
     /// Of wakelab-record, simulated (--events), or CSV, each with the topo-*.json of its machine beside it.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-}
-
-impl RecordingFiles {
-    /// What a command reads that writes at most a page of them.
-    pub fn paths<'a>(&self, html: &'a HtmlFlag) -> Paths<'a> {
-        Paths { inputs: self.files.clone(), outputs: html.output().into_iter().collect() }
-    }
 }
 
 /// Features for decisions that are made again.
@@ -197,9 +189,11 @@ fn seeds() -> impl TypedValueParser<Value = u64> {
 /// How strictly files of rt-app are read.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct LenientFlag {
-    /// Let unknown parts of a file of rt-app pass.
+    /// Simulate a file of rt-app without what the model lacks.
     ///
-    /// With a warning that tells what is done instead.
+    /// Such a part (mem, taskgroup, an unknown key) is an error without this. With it, it is left out or replaced, and a
+    /// warning has its line and what is done instead. All else is read as strictly; `wakelab docs your-workload` lists
+    /// the parts.
     #[arg(long)]
     pub lenient: bool,
 }

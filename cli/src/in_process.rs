@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
+use wakelab_input::files::Files;
 use wakelab_study::cache::Program;
 
 /// The stack of a call's thread, bytes: that of a program's first thread on Linux, for which the commands are written.
@@ -199,7 +200,8 @@ fn run(args: Vec<String>) -> Option<u8> {
             return Some(2);
         }
     };
-    let result = allowed(&args.command).and_then(|()| args.command.paths().check()).and_then(|()| args.command.run());
+    let _files = host().map(|host| Files::begin(host.stop));
+    let result = allowed(&args.command).and_then(|()| args.command.run());
     match result {
         Ok(Exit::Interrupted) => None,
         Ok(exit) => Some(exit.number()),

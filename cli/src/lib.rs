@@ -3,7 +3,6 @@
 mod cache;
 mod commands;
 mod completion;
-mod distinct_paths;
 mod embedded;
 mod flags;
 pub mod in_process;
@@ -14,12 +13,15 @@ mod signals;
 mod sweep_folder;
 mod sweep_table;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use commands::Command;
 use output::Voice;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
+use wakelab_input::files::Files;
+use wakelab_study::fence::worker;
 
 /// Where Linux puts a waking task, and why.
 ///
@@ -68,10 +70,19 @@ Exit codes:
 Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. `wakelab docs \
 terminal` has the rules. `wakelab completions SHELL` prints completions, and `wakelab man FOLDER` writes manual pages.";
 
+/// What the program takes: commands and arguments.
+pub fn arguments() -> clap::Command {
+    Args::command()
+}
+
 /// Runs the program with the arguments of this process. This is the whole of `wakelab`, for a program that brings a
 /// search policy of its own ([`wakelab_sched::select::policy::register`]).
 pub fn main() -> ExitCode {
     completion::complete();
+    if let Err(error) = worker::begin() {
+        return output::fail(&anyhow::Error::from(error));
+    }
+    cache::OWN_PROGRAM.store(true, Ordering::Relaxed);
     run(std::env::args_os())
 }
 
@@ -82,17 +93,19 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         Err(message) => return output::clap_message(&message),
     };
     let began = Instant::now();
-    output::speak(match (args.quiet, args.verbose) {
+    output::speak(match (args.quiet || worker::is_worker(), args.verbose) {
         (true, _) => Voice::Quiet,
         (_, true) => Voice::Verbose,
         _ => Voice::Usual,
     });
     wakelab_report::fit_tables(output::terminal_width(args.command.prints_to_file()));
-    let refused = signals::refuse_files_over_the_limit().map_err(anyhow::Error::from);
-    let result = refused.and_then(|()| args.command.paths().check()).and_then(|()| args.command.run());
+    let result = signals::handle().map_err(anyhow::Error::from).and_then(|stop| {
+        let _files = Files::begin(stop);
+        args.command.run()
+    });
     output::detail(format_args!("took {:.1} s", began.elapsed().as_secs_f64()));
     match result {
-        Ok(exit) => exit.code(),
+        Ok(exit) => exit.unless_interrupted().code(),
         Err(error) => output::fail(&error),
     }
 }

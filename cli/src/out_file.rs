@@ -2,11 +2,25 @@
 
 use crate::in_process::host;
 use crate::output::say;
+use crate::signals;
 use anyhow::{Context, bail};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+use wakelab_input::files::{behind_links, check_output, claim_output};
+use wakelab_input::printable;
+
+/// Claims an output for its flag. Nothing changes in the file system.
+///
+/// # Errors
+/// Fails if it is an input, or another output.
+pub fn claim(flag: &str, path: &Path) -> anyhow::Result<()> {
+    claim_output(flag, path).map_err(|clash| {
+        let name = path.display().to_string();
+        anyhow::anyhow!("{flag}: {} is {}\n  hint: name another file", printable(&name), printable(&clash.to_string()))
+    })
+}
 
 /// A file that is written as a whole.
 #[derive(Debug)]
@@ -25,14 +39,34 @@ impl OutFile {
     /// # Errors
     /// Fails if it is known beforehand that the file cannot be written.
     pub fn new(flag: &'static str, path: &Path) -> anyhow::Result<Self> {
-        Self::check(flag, path)
+        // The rename must replace the file, not a link to it.
+        Self::at(flag, path, behind_links(path))
+    }
+
+    /// Checks that a file can be written whose name this program chose, in a folder that `flag` names. Others may have
+    /// put a link there, which is not followed.
+    ///
+    /// # Errors
+    /// Fails as [`OutFile::new`] does, or if there is something of this name that is no file.
+    pub fn in_folder(flag: &'static str, path: &Path) -> anyhow::Result<Self> {
+        let is_other = fs::symlink_metadata(path).is_ok_and(|data| !data.is_file());
+        anyhow::ensure!(
+            !is_other,
+            "{flag}: {} is there, and is no file; expected a file of this name or none\n  hint: name another folder",
+            path.display()
+        );
+        Self::at(flag, path, path.to_owned())
+    }
+
+    fn at(flag: &'static str, path: &Path, place: PathBuf) -> anyhow::Result<Self> {
+        claim(flag, path)?;
+        let _whole = signals::in_good_order();
+        Self::check(flag, place)
             .with_context(|| format!("{flag}: {} cannot be written", path.display()))
             .map_err(|e| anyhow::anyhow!("{e:#}\n  hint: name a file in a folder that exists and can be written"))
     }
 
-    fn check(flag: &'static str, path: &Path) -> anyhow::Result<Self> {
-        // The rename must replace the file, not a link to it.
-        let path = behind_links(path);
+    fn check(flag: &'static str, path: PathBuf) -> anyhow::Result<Self> {
         let special = match fs::metadata(&path) {
             Ok(data) if data.is_dir() => bail!("it is a folder"),
             Ok(data) => Some(OpenOptions::new().write(true).open(&path)?).filter(|_| !data.is_file()),
@@ -68,10 +102,13 @@ impl OutFile {
             if let Some(special) = &self.special {
                 return write(special);
             }
+            let _whole = signals::in_good_order();
             let file = self.temporary()?;
             // An error of the `NamedTempFile` itself would show the temporary name, which the user did not give.
             let written = write(file.as_file())?;
             file.as_file().sync_all()?;
+            // What has been read since this began may be this file.
+            check_output(&self.path).map_err(|clash| anyhow::anyhow!("it is {clash}"))?;
             file.persist(&self.path).map_err(|e| e.error)?;
             Ok(written)
         };
@@ -110,19 +147,6 @@ pub fn temporary(path: &Path) -> io::Result<NamedTempFile> {
         builder.permissions(fs::Permissions::from_mode(mode));
     }
     builder.tempfile_in(folder)
-}
-
-/// The file that a path stands for behind its links. It need not exist; its folder is as it was given if there are no
-/// links.
-pub fn behind_links(path: &Path) -> PathBuf {
-    // As many as the kernel follows (MAXSYMLINKS).
-    const LINKS: usize = 40;
-    let mut path = path.to_owned();
-    for _ in 0..LINKS {
-        let Ok(target) = fs::read_link(&path) else { break };
-        path = path.parent().unwrap_or(Path::new("")).join(target);
-    }
-    fs::canonicalize(&path).unwrap_or(path)
 }
 
 /// The file of a page (`--html`).

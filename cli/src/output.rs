@@ -93,6 +93,12 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// That a signal has ended the command, if it has, and something could not be done for that.
+    pub fn unless_interrupted(self) -> Self {
+        let by_signal = matches!(self, Exit::BadInput | Exit::RunFailed) && signals::exit_code().is_some();
+        if by_signal { Exit::Interrupted } else { self }
+    }
+
     /// The exit code.
     pub fn code(self) -> ExitCode {
         ExitCode::from(self.number())

@@ -30,7 +30,8 @@ fn late(length: Option<u64>, template: &str, may_show: bool) -> ProgressBar {
     let wanted = speaks(Voice::Usual) && !speaks(Voice::Verbose) && host().is_none();
     if may_show && wanted && std::io::stderr().is_terminal() {
         let late = bar.clone();
-        std::thread::spawn(move || {
+        // Without a thread there is no bar.
+        let _ = std::thread::Builder::new().spawn(move || {
             std::thread::sleep(SOON);
             if !late.is_finished() {
                 late.set_draw_target(ProgressDrawTarget::stderr());

@@ -1,5 +1,7 @@
-//! The signals that end a command in good order: SIGINT (Ctrl-C), SIGTERM and SIGHUP. No thread waits for them, so that
-//! a command can be interrupted where no thread can be made.
+//! The signals that end a command: SIGINT (Ctrl-C), SIGTERM and SIGHUP. The first one ends the program at once, unless
+//! there is something to leave in good order: rows that are complete, temporary files, processes. Then it sets a flag,
+//! which every long loop looks at, and the second one ends the program at once. No thread waits for signals, so that a
+//! command can be interrupted where no thread can be made.
 
 use crate::in_process::host;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -10,39 +12,71 @@ use std::sync::{Arc, LazyLock};
 
 /// Set by the first signal.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// Whether the next signal ends the program at once.
+static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 /// The signal that came last; 0 if none came.
 static LAST: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// Handles the signals from here on, and returns the flag that the first of them sets. A second one ends the program at
-/// once. SIGHUP stays ignored if it is, as under `nohup`. Inside another program the signals are that program's, which
-/// sets the flag.
+/// Handles the signals from here on, and returns the flag that the first of them sets. SIGHUP stays ignored if it is,
+/// as under `nohup`.
 ///
 /// # Errors
 /// Fails if the system does not let a handler be set.
+pub fn handle() -> io::Result<&'static AtomicBool> {
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal)) {
+        // The order matters: the next signal finds the flags set.
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&ENDS))?;
+        flag::register(signal, Arc::clone(&ENDS))?;
+        flag::register(signal, Arc::clone(&STOP))?;
+        flag::register_usize(signal, Arc::clone(&LAST), signal as usize)?;
+    }
+    // A file that has reached the limit of its size (`ulimit -f`) is an error of the write in place of SIGXFSZ.
+    flag::register(SIGXFSZ, Arc::default())?;
+    Ok(&STOP)
+}
+
+/// Lets the first signal set a flag from here on, at which the command ends in good order. Inside another program the
+/// flag is that program's.
+///
+/// # Errors
+/// None.
 pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
     if let Some(host) = host() {
         return Ok(host.stop);
     }
-    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal)) {
-        // The order matters: the second signal finds the flag set.
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&STOP))?;
-        flag::register(signal, Arc::clone(&STOP))?;
-        flag::register_usize(signal, Arc::clone(&LAST), signal as usize)?;
-    }
+    ENDS.store(STOP.load(Ordering::Relaxed), Ordering::Relaxed);
     Ok(&STOP)
 }
 
-/// Lets a file that has reached the limit of its size (`ulimit -f`) be an error of the write in place of SIGXFSZ.
-///
-/// # Errors
-/// Fails if the system does not let a handler be set.
-pub fn refuse_files_over_the_limit() -> io::Result<()> {
-    flag::register(SIGXFSZ, Arc::default()).map(|_| ())
+/// Lets the first signal wait until this is dropped, as long as there is a temporary file. What is done meanwhile is
+/// short, or looks at the flag.
+#[derive(Debug)]
+pub struct InGoodOrder {
+    ended: bool,
+}
+
+/// See [`InGoodOrder`], which is to be dropped after the temporary file.
+pub fn in_good_order() -> InGoodOrder {
+    let ended = ENDS.load(Ordering::Relaxed);
+    ENDS.store(STOP.load(Ordering::Relaxed), Ordering::Relaxed);
+    InGoodOrder { ended }
+}
+
+impl Drop for InGoodOrder {
+    fn drop(&mut self) {
+        ENDS.store(self.ended || STOP.load(Ordering::Relaxed), Ordering::Relaxed);
+        // In the midst of a panic the program ends by itself.
+        if self.ended
+            && !std::thread::panicking()
+            && let Some(code) = exit_code()
+        {
+            std::process::exit(i32::from(code));
+        }
+    }
 }
 
 /// The exit code of a command that a signal has ended: 128 and the number of the signal, 130 for Ctrl-C. `None` if
-/// there
-/// was no signal.
+/// there was no signal.
 pub fn exit_code() -> Option<u8> {
     Some(LAST.load(Ordering::Relaxed) as u8).filter(|&signal| signal != 0).map(|signal| 128 + signal)
 }

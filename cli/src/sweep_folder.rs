@@ -3,16 +3,20 @@
 
 use crate::out_file::{TEMPORARY, temporary};
 use crate::output::say;
+use crate::signals::in_good_order;
 use crate::sweep_table::failed_of;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use wakelab_input::files::{check_output, read_own};
 use wakelab_report::VERSION;
 use wakelab_study::sweep::Sweep;
 
 const MANIFEST: &str = "sweep.json";
+/// The largest manifest that is read, bytes.
+const MANIFEST_MAX: u64 = 1 << 20;
 const SPACE: &str = "sweep.toml";
 const LOCK: &str = "sweep.lock";
 
@@ -52,7 +56,7 @@ impl SweepFolder {
     fn begin(&self, sweep: &Sweep) -> anyhow::Result<()> {
         let manifest = self.path.join(MANIFEST);
         if manifest.is_file() {
-            let known: Value = serde_json::from_str(&fs::read_to_string(&manifest)?)
+            let known: Value = serde_json::from_slice(&read_own(&manifest, MANIFEST_MAX)?)
                 .with_context(|| format!("{MANIFEST} is damaged"))?;
             if known["id"] == json!(self.id) {
                 return Ok(());
@@ -106,7 +110,14 @@ impl SweepFolder {
     /// Fails if another holds it.
     pub fn lock(&self) -> anyhow::Result<File> {
         let path = self.path.join(LOCK);
-        let file = File::create(&path).with_context(|| path.display().to_string())?;
+        // Nothing is written to it: it may be a link that somebody has put there. For writing alone, a pipe would block.
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .with_context(|| path.display().to_string())?;
         if file.try_lock().is_err() {
             bail!(
                 "--out: {}: another wakelab writes it\n  hint: wait for it, or name another folder",
@@ -152,6 +163,8 @@ impl SweepFolder {
     fn put(&self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
         let all = || -> std::io::Result<()> {
             let path = self.path.join(name);
+            check_output(&path).map_err(|clash| std::io::Error::other(format!("it is {clash}")))?;
+            let _whole = in_good_order();
             let mut file = temporary(&path)?;
             file.write_all(bytes)?;
             file.as_file().sync_all()?;

@@ -9,7 +9,6 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use wakelab_report::VERSION;
@@ -143,7 +142,7 @@ pub fn failed_runs(rows: &[SweepRow]) -> u64 {
 
 /// How many runs of a part failed, if the file is that part, whole: of this sweep, with so many rows.
 pub fn failed_of(path: &Path, id: &str, rows: u64) -> Option<u64> {
-    let reader = SerializedFileReader::new(File::open(path).ok()?).ok()?;
+    let reader = SerializedFileReader::new(wakelab_input::files::open_own(path).ok()?).ok()?;
     let file = reader.metadata().file_metadata();
     let value = |key| file.key_value_metadata()?.iter().find(|pair| pair.key == key)?.value.as_deref();
     (file.num_rows() == rows as i64 && value(ID) == Some(id)).then(|| value(FAILED)?.parse().ok()).flatten()

@@ -1,19 +1,33 @@
-//! For `fuzz/soak`: `random_experiment NUMBER` prints the experiment of that number as TOML.
+//! For `fuzz/soak`: `random_experiment NUMBER DIR` writes the experiment of that number to `DIR/experiment.toml`, and the
+//! workload that it may need beside it. Its paths of schedulers begin at the working folder, the root of the repository.
 
 #[path = "../../fuzz/random_experiment.rs"]
 mod random_experiment;
 
+use random_experiment::WORKLOAD_FILE;
+use std::path::Path;
 use std::process::ExitCode;
+use std::{env, fs, io};
 
 fn main() -> ExitCode {
-    match std::env::args().nth(1).and_then(|number| number.parse().ok()) {
-        Some(number) => {
-            print!("{}", random_experiment::text(number));
-            ExitCode::SUCCESS
-        }
-        None => {
-            eprintln!("usage: random_experiment NUMBER  (a number from 0)");
-            ExitCode::from(2)
+    let mut arguments = env::args().skip(1);
+    let number = arguments.next().and_then(|number| number.parse().ok());
+    let (Some(number), Some(folder), None) = (number, arguments.next(), arguments.next()) else {
+        eprintln!("usage: random_experiment NUMBER DIR  (a number from 0, and a folder that exists)");
+        return ExitCode::from(2);
+    };
+    match write(number, Path::new(&folder)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("random_experiment: {folder}: {error}");
+            ExitCode::FAILURE
         }
     }
+}
+
+fn write(number: u64, folder: &Path) -> io::Result<()> {
+    let root = env::current_dir()?;
+    let files = random_experiment::files(number, &root.to_string_lossy());
+    fs::write(folder.join("experiment.toml"), files.experiment)?;
+    files.workload.map_or(Ok(()), |workload| fs::write(folder.join(WORKLOAD_FILE), workload))
 }

@@ -219,8 +219,7 @@ pub enum Event {
         /// The CPU whose run queue it goes to.
         to: Cpu,
     },
-    /// Load balancing of a domain has ended. Its migrations follow. Only sinks with [`Sink::INPUTS`] receive this event
-    /// and [`Event::Idle`], [`Event::IdleState`] and [`Event::Frequency`].
+    /// Load balancing of a domain has ended. Its migrations follow.
     Balance {
         /// The CPU that balanced.
         cpu: Cpu,
@@ -241,7 +240,8 @@ pub enum Event {
         /// How many run queues `update_sg_lb_stats()` read.
         nr_rqs: u32,
     },
-    /// A CPU has entered its idle state, or begins to leave it.
+    /// A CPU has entered its idle state, or begins to leave it. Only sinks with [`Sink::INPUTS`] receive this event,
+    /// [`Event::IdleState`] and [`Event::Frequency`].
     Idle {
         /// The CPU.
         cpu: Cpu,

@@ -46,6 +46,8 @@ pub struct DispatchQ {
     seq: u64,
     /// Until when its lock is taken, ns.
     pub lock_free: u64,
+    /// The CPU that had the lock last, which has the queue's lines.
+    pub lines_at: Option<Cpu>,
     /// Who was taken from it last to run: when, ns, by which CPU, and who.
     pub taken: Option<(u64, Cpu, TaskId)>,
 }
@@ -58,6 +60,7 @@ impl Default for DispatchQ {
             ends: (MIDDLE, MIDDLE),
             seq: 0,
             lock_free: 0,
+            lines_at: None,
             taken: None,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::dispatch_q::{DispatchQ, Key};
 use crate::flags::{SCX_CPUPERF_ONE, SCX_DSQ_INVALID};
+use crate::ops::Op;
 use crate::stall::Lately;
 use std::collections::VecDeque;
 use wakelab_sched::cpumask::Cpu;
@@ -197,6 +198,8 @@ pub struct ScxRq {
     pub cpu_released: bool,
     /// `cpus_to_kick`, with what each is to do, in the order of the CPUs' numbers.
     pub kicks: Vec<(Cpu, Kick)>,
+    /// Who has kicked it last: the operation, `None` for a timer of the scheduler, and its CPU.
+    pub kicker: Option<(Option<Op>, Cpu)>,
     /// `cpus_to_wait`: those of them that it waits for (`SCX_KICK_WAIT`), in the same order.
     pub cpus_to_wait: Vec<Cpu>,
     /// `cpus_to_sync` with the CPU's `scx_kick_syncs`: whom it waits for, and their `kick_sync` when they were kicked.
@@ -233,6 +236,7 @@ impl Default for ScxRq {
             reenq_users: Vec::new(),
             cpu_released: false,
             kicks: Vec::new(),
+            kicker: None,
             cpus_to_wait: Vec::new(),
             cpus_to_sync: Vec::new(),
             kick_sync: 0,

@@ -16,6 +16,8 @@ use crate::idle::{Asks, Idle, IdleError, IdleTopology};
 use crate::ops::{Call, Exit, ExitKind, Op, OpSet, Ops, Priorities, pid};
 use crate::stall::{Step, Wait, What};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 use wakelab_kernel::{ExtKickWait, ExtRules, ExtSelectCpuKfunc};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::runqueue::TaskId;
@@ -55,12 +57,34 @@ pub struct Joins {
 pub struct ExtCosts {
     /// The way into a program and back: the trampoline, and `scx_call_op`'s bookkeeping.
     pub op: u64,
-    /// How long the lock of a dispatch queue is held for a task that joins or leaves.
+    /// How long the lock of a dispatch queue is held for a task that joins or leaves, if the CPU had it last.
     pub dsq: u64,
     /// Moving a task between run queues: `deactivate_task()`, the other lock, `activate_task()`.
     pub remote: u64,
     /// Reading 64 words of a mask for an idle CPU.
     pub mask_words: u64,
+}
+
+/// How many cache lines come to a CPU that takes the lock of a queue which another CPU had last: that of the queue, in
+/// which its lock, the ends of its list and its counters are together (`struct scx_dispatch_q`), and that of the task
+/// beside which the other joins, or beside which it leaves (`scx.dsq_list`).
+const DSQ_LINES: u64 = 2;
+
+/// What a cache line costs that one CPU has written and another takes, ns.
+#[derive(Clone)]
+pub struct LineCost(Arc<dyn Fn(Cpu, Cpu) -> u64 + Send + Sync>);
+
+impl LineCost {
+    /// A function of the CPU that wrote the line and the one that takes it.
+    pub fn new(ns: impl Fn(Cpu, Cpu) -> u64 + Send + Sync + 'static) -> Self {
+        LineCost(Arc::new(ns))
+    }
+}
+
+impl fmt::Debug for LineCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineCost").finish_non_exhaustive()
+    }
 }
 
 /// What the caller is to do.
@@ -85,16 +109,29 @@ pub enum Request {
     AllCpus(TaskId),
     /// `cpufreq_update_util()` of a CPU: its performance target was set.
     CpuPerf(Cpu),
-    /// A timer of the scheduler is to expire.
-    Timer {
-        /// When, ns.
-        at: u64,
-        /// Its number, which [`Ops::timer`] gets back.
-        number: u32,
-        /// On which CPU.
-        cpu: Cpu,
-    },
 }
+
+/// When a timer that never expires would, ns (`KTIME_MAX`).
+pub const KTIME_MAX: u64 = i64::MAX as u64;
+
+/// A timer of the scheduler that is to expire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartedTimer {
+    /// When, ns.
+    pub at: u64,
+    /// Its number, which [`Ops::timer`] gets back.
+    pub number: u32,
+    /// On which CPU.
+    pub cpu: Cpu,
+}
+
+/// How many instructions programs may run without any time passing before the scheduler counts as endless: some
+/// thousand operations that are as long as the verifier lets one be.
+const INSTANT_INSNS: u64 = 1 << 32;
+
+/// How many CPUs in a row [`Ext::run_deferred`] may serve before the scheduler counts as endless. A CPU is served again
+/// if its work, or that of another, has made new work for it.
+const DEFERRED_MAX: u32 = 100_000;
 
 /// How often the core came to the ends that the kernel counts (`struct scx_event_stats`), and where tasks went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -205,12 +242,19 @@ const KF_REST: u32 = 1 << 4;
 
 const EINVAL: i64 = -22;
 
+/// An operation as people write it; a timer of the scheduler is no operation.
+fn called_by(op: Option<Op>) -> String {
+    op.map_or_else(|| "the function of a timer".to_owned(), |op| format!("ops.{}()", op.name()))
+}
+
 /// sched_ext of all CPUs, under one scheduler.
 #[derive(Clone, Debug)]
 pub struct Ext {
     pub(crate) rules: ExtRules,
     declared: Declared,
     costs: ExtCosts,
+    /// `None`: lines cost nothing.
+    line_cost: Option<LineCost>,
     masks: Vec<CpuMask>,
     /// The numbers of CPUs by the machine's topology.
     pub cids: Cids,
@@ -262,6 +306,14 @@ pub struct Ext {
     direct: Option<Direct>,
     dsp: DspCtx,
     requests: Vec<Request>,
+    /// Timers that were started since the caller last asked, by their numbers.
+    started_timers: BTreeMap<u32, (u64, Cpu)>,
+    /// How many timers that the caller knows of were started anew or cancelled before they expired.
+    stale_timers: usize,
+    /// The operation that was called last.
+    last_op: Option<Op>,
+    /// A moment, ns, and the instructions that programs have run at it.
+    instant: (u64, u64),
     /// Time that was taken since the caller last asked, ns.
     spent: u64,
     /// Calls by operation, and the time of operations that the one which runs has called, ns.
@@ -325,6 +377,7 @@ impl Ext {
         Ok(Ext {
             rules,
             costs,
+            line_cost: None,
             masks,
             cids,
             online: CpuMask::full(nr_cpus as u32),
@@ -353,6 +406,10 @@ impl Ext {
             direct: None,
             dsp: DspCtx::default(),
             requests: Vec::new(),
+            started_timers: BTreeMap::new(),
+            stale_timers: 0,
+            last_op: None,
+            instant: (0, 0),
             spent: 0,
             op_times: [OpTime::default(); Op::ALL.len()],
             inner: 0,
@@ -453,6 +510,7 @@ impl Ext {
             return 0;
         }
         let outer = (std::mem::replace(&mut self.locked_rq, rq), self.running.replace(call));
+        self.last_op = Some(call.op());
         let (before, outer_inner) = (self.spent, std::mem::take(&mut self.inner));
         self.spent += self.costs.op;
         let result = ops.call(self, call);
@@ -570,16 +628,27 @@ impl Ext {
         }
     }
 
-    /// Takes a queue's lock and holds it for one task. Local queues have that of their run queue, which the caller has.
+    /// The same with cache lines of dispatch queues that cost by where they come from.
+    #[must_use]
+    pub fn with_line_cost(mut self, cost: LineCost) -> Self {
+        self.line_cost = Some(cost);
+        self
+    }
+
+    /// Takes a queue's lock and holds it for one task. Its lines come from the CPU that had the lock last: whoever waits
+    /// for it waits for that, too, so that a queue of many CPUs is as slow as its lines are. Local queues have the lock
+    /// of their run queue, which the caller has.
     fn lock_dsq(&mut self, dsq: Dsq) {
         if matches!(dsq, Dsq::Local(_)) {
             return;
         }
-        let (clock, hold) = (self.clock(), self.costs.dsq);
-        let lock = &mut self.dsq_mut(dsq).lock_free;
-        let start = clock.max(*lock);
-        *lock = start + hold;
-        self.spent += start + hold - clock;
+        let (clock, this_cpu, own) = (self.clock(), self.this_cpu, self.costs.dsq);
+        let from = self.dsq_mut(dsq).lines_at.replace(this_cpu).filter(|&from| from != this_cpu);
+        let lines = self.line_cost.as_ref().zip(from).map_or(0, |(cost, from)| DSQ_LINES * cost.0(from, this_cpu));
+        let queue = self.dsq_mut(dsq);
+        let start = clock.max(queue.lock_free);
+        queue.lock_free = start + own + lines;
+        self.spent += queue.lock_free - clock;
     }
 
     /// `ops.init()`, and `ops.cgroup_init()` of the control groups that are there.
@@ -596,6 +665,12 @@ impl Ext {
         if self.exit.is_none() {
             ops.attached(self);
         }
+    }
+
+    /// Who has kicked a CPU last, for messages: `ops.dispatch() on CPU 3`; `None` if nobody has.
+    pub fn kicker(&self, cpu: Cpu) -> Option<String> {
+        let (op, by) = self.rqs[cpu as usize].kicker?;
+        Some(format!("{} on CPU {by}", called_by(op)))
     }
 
     /// Whether `ops.init()` is running.
@@ -645,9 +720,49 @@ impl Ext {
         self.resched_curr(cpu);
     }
 
-    /// Asks for a timer on this CPU ([`Request::Timer`]).
+    /// Starts a timer on this CPU that expires at a time, ns; one of [`KTIME_MAX`] never does. Numbers ascend.
     pub fn start_timer(&mut self, at: u64, number: u32) {
-        self.requests.push(Request::Timer { at, number, cpu: self.this_cpu });
+        self.started_timers.insert(number, (at, self.this_cpu));
+    }
+
+    /// A timer that has not expired is started anew under another number, or cancelled.
+    pub fn cancel_timer(&mut self, number: u32) {
+        if self.started_timers.remove(&number).is_none() {
+            self.stale_timers += 1;
+        }
+    }
+
+    /// The timers that were started and not cancelled since the caller last asked, in the order of their numbers.
+    pub fn take_started_timers(&mut self) -> impl Iterator<Item = StartedTimer> + use<> {
+        let started = std::mem::take(&mut self.started_timers).into_iter();
+        started.filter(|(_, (at, _))| *at < KTIME_MAX).map(|(number, (at, cpu))| StartedTimer { at, number, cpu })
+    }
+
+    /// How many of the timers that the caller was told of will not expire ([`Ops::timer_is_set`]), until it has
+    /// forgotten them.
+    pub fn stale_timers(&mut self) -> &mut usize {
+        &mut self.stale_timers
+    }
+
+    /// Programs have run so many instructions. The scheduler ends if they run on and no time passes.
+    pub fn count_insns(&mut self, insns: u64) {
+        if self.instant.0 != self.now {
+            self.instant = (self.now, 0);
+        }
+        self.instant.1 += insns;
+        if self.instant.1 > INSTANT_INSNS {
+            let (insns, last) = (self.instant.1, self.last_call());
+            self.end(
+                ExitKind::Fault,
+                format!("its programs have run {insns} instructions without any time passing; the last was {last}"),
+                0,
+            );
+        }
+    }
+
+    /// The operation that was called last, as people write it.
+    pub fn last_call(&self) -> String {
+        called_by(self.last_op)
     }
 
     // --- Tasks ------------------------------------------------------------------------------------------------------
@@ -1831,8 +1946,18 @@ impl Ext {
     /// it at the end of the wake-up or of the pick, or by an irq_work.
     pub fn run_deferred<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
         self.clock_valid = None;
+        let mut served = 0;
         while !self.deferred.is_empty() && self.exit.is_none() {
             let rq = self.deferred.remove(0);
+            served += 1;
+            if served > DEFERRED_MAX {
+                let last = self.last_call();
+                let message = format!(
+                    "what {last} leaves for later makes new work each time that it is done: tasks go back to the \
+                     scheduler {served} times without any time passing"
+                );
+                return self.end(ExitKind::Fault, message, 0);
+            }
             self.process_ddsp_deferred_locals(ops, rq);
             self.process_deferred_reenq_locals(ops, rq);
             for dsq_id in std::mem::take(&mut self.rqs[rq as usize].reenq_users) {
@@ -2054,14 +2179,15 @@ impl Ext {
         }
     }
 
-    /// `scx_bpf_destroy_dsq()`.
-    pub fn destroy_dsq(&mut self, id: u64) {
+    /// `scx_bpf_destroy_dsq()`. Returns whether there was such a queue, and is none now.
+    pub fn destroy_dsq(&mut self, id: u64) -> bool {
         match self.user.get(&id).map(DispatchQ::nr) {
-            None => {}
-            Some(0) => {
-                self.user.remove(&id);
+            None => false,
+            Some(0) => self.user.remove(&id).is_some(),
+            Some(nr) => {
+                self.error(format!("attempting to destroy in-use dsq {id:#018x} (nr={nr})"));
+                false
             }
-            Some(nr) => self.error(format!("attempting to destroy in-use dsq {id:#018x} (nr={nr})")),
         }
     }
 
@@ -2334,6 +2460,7 @@ impl Ext {
         };
         let (now, by) = (self.now, self.this_cpu);
         self.rqs[cpu as usize].lately.kicked(now, by, kick);
+        self.rqs[cpu as usize].kicker = Some((self.running.map(|call| call.op()), by));
         let kicks = &mut self.rqs[self.this_cpu as usize].kicks;
         match kicks.binary_search_by_key(&cpu, |&(cpu, _)| cpu) {
             Err(at) => kicks.insert(at, (cpu, kick)),

@@ -88,6 +88,10 @@ impl<L: CallListener> Ops for Listened<L> {
         self.ops.timer(ext, number);
     }
 
+    fn timer_is_set(&self, number: u32) -> bool {
+        self.ops.timer_is_set(number)
+    }
+
     fn counters(&mut self) -> Vec<(String, u64)> {
         self.ops.counters()
     }

@@ -301,9 +301,15 @@ pub trait Ops: TaskFields {
     }
 
     /// A timer of the scheduler expires, unless it was started anew or cancelled since: the number is that of the
-    /// [`Request`](crate::ext::Request).
+    /// [`StartedTimer`](crate::ext::StartedTimer).
     fn timer(&mut self, ext: &mut Ext, number: u32) {
         let _ = (ext, number);
+    }
+
+    /// Whether the timer of that number still runs: it has not expired, and was neither started anew nor cancelled.
+    fn timer_is_set(&self, number: u32) -> bool {
+        let _ = number;
+        true
     }
 
     /// What the scheduler has counted so far in variables and maps of its own, by their names; nothing if it has no

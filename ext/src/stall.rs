@@ -172,7 +172,7 @@ impl fmt::Display for Dsq {
 }
 
 /// A time, as messages have it.
-pub(crate) fn seconds(ns: u64) -> String {
+pub fn seconds(ns: u64) -> String {
     format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 

@@ -3,7 +3,7 @@
 use wakelab_events::limits;
 
 /// How many events are missing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Events that the recorder reports as lost. A gap of unknown length counts as one.
     pub lost: u64,
@@ -15,6 +15,78 @@ pub struct Losses {
     pub bad_lines: u64,
     /// The number of the first of them, from 1.
     pub first_bad_line: Option<u64>,
+    /// The same by event and by what is wrong, in the order in which they were found.
+    pub bad: Vec<BadLines>,
+}
+
+/// Lines of a text of one event that are not understood for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLines {
+    /// The name of the event; `None` if it is not in the line.
+    pub event: Option<&'static str>,
+    /// What is wrong.
+    pub why: WhyBad,
+    /// How many.
+    pub lines: u64,
+    /// The number of the first, from 1.
+    pub first: u64,
+}
+
+/// What is wrong with a line of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyBad {
+    /// It ends in `>`, where a pager cut it.
+    CutByPager,
+    /// It ends before the last field.
+    Cut,
+    /// The file ends in it.
+    EndOfFile,
+    /// A field is not what is printed there.
+    Field,
+    /// It has no event.
+    NoEvent,
+}
+
+impl WhyBad {
+    /// What is wrong with one or several lines, as a sentence goes on after their number, and what to do about it.
+    pub fn words(self, lines: u64) -> &'static str {
+        match (self, lines) {
+            (WhyBad::CutByPager, 1) => "ends in \">\": cut by a pager; write the text to a file: perf script > file",
+            (WhyBad::CutByPager, _) => "end in \">\": cut by a pager; write the text to a file: perf script > file",
+            (WhyBad::Cut, 1) => "ends before its last field: cut; write the text to a file: perf script > file",
+            (WhyBad::Cut, _) => "end before their last field: cut; write the text to a file: perf script > file",
+            (WhyBad::EndOfFile, 1) => "is the last and has no end; was the whole file copied?",
+            (WhyBad::EndOfFile, _) => "are the last of their files and have no end; were the whole files copied?",
+            (WhyBad::Field, 1) => "has a field that is not understood",
+            (WhyBad::Field, _) => "have a field that is not understood",
+            (WhyBad::NoEvent, 1) => "is no event, and is not understood",
+            (WhyBad::NoEvent, _) => "are no events, and are not understood",
+        }
+    }
+}
+
+impl Losses {
+    /// Counts a line that is not understood.
+    pub(crate) fn bad_line(&mut self, event: Option<&'static str>, why: WhyBad, number: u64) {
+        self.add_bad(BadLines { event, why, lines: 1, first: number });
+    }
+
+    fn add_bad(&mut self, of: BadLines) {
+        self.bad_lines += of.lines;
+        self.first_bad_line.get_or_insert(of.first);
+        match self.bad.iter_mut().find(|known| known.event == of.event && known.why == of.why) {
+            Some(known) => known.lines += of.lines,
+            None => self.bad.push(of),
+        }
+    }
+
+    /// Adds what another file of the same recording lacks.
+    pub(crate) fn add(&mut self, other: Losses) {
+        self.lost = self.lost.saturating_add(other.lost);
+        self.unread += other.unread;
+        self.overwritten = self.overwritten.saturating_add(other.overwritten);
+        other.bad.into_iter().for_each(|of| self.add_bad(of));
+    }
 }
 
 /// A scheduler event.
@@ -26,6 +98,8 @@ pub struct Event {
     pub cpu: u32,
     /// The task that ran there; `None` if the recorder does not report it.
     pub pid: Option<i32>,
+    /// The name of that task, if the recorder has it beside the tracepoint's fields; otherwise empty.
+    pub comm: String,
     /// The tracepoint with its fields.
     pub kind: EventKind,
 }
@@ -70,6 +144,8 @@ pub enum EventKind {
     Migrate {
         /// The task.
         pid: i32,
+        /// Its name, which may be empty.
+        comm: String,
         /// The CPU that it leaves.
         from_cpu: u32,
         /// The CPU that it goes to.
@@ -144,7 +220,7 @@ mod tests {
 
     #[test]
     fn values_that_no_recording_may_have_are_refused() {
-        let at = |t_ns, kind| Event { t_ns, cpu: 0, pid: None, kind }.check();
+        let at = |t_ns, kind| Event { t_ns, cpu: 0, pid: None, comm: String::new(), kind }.check();
         assert_eq!(at(1 << 62, EventKind::Idle { cpu: 0, state: Some(255) }), Ok(()));
         assert!(at((1 << 62) + 1, EventKind::Idle { cpu: 0, state: None }).is_err());
         assert!(at(0, EventKind::Idle { cpu: 0, state: Some(256) }).is_err());

@@ -90,6 +90,7 @@ impl EventFormat {
             },
             Tracepoint::Migrate => EventKind::Migrate {
                 pid: pid("pid")?,
+                comm: text("comm"),
                 from_cpu: cpu_field("orig_cpu")?,
                 to_cpu: cpu_field("dest_cpu")?,
             },
@@ -100,7 +101,7 @@ impl EventFormat {
             }
             Tracepoint::Frequency => EventKind::Frequency { cpu: cpu_field("cpu_id")?, khz: long("state")? },
         };
-        Some(Event { t_ns, cpu, pid: pid("common_pid"), kind })
+        Some(Event { t_ns, cpu, pid: pid("common_pid"), comm: String::new(), kind })
     }
 }
 

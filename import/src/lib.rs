@@ -18,7 +18,7 @@ mod trace_dat;
 mod trace_info;
 mod wakeup_tracker;
 
-pub use event::{Event, EventKind, Losses};
+pub use event::{BadLines, Event, EventKind, Losses, WhyBad};
 pub use recording::Imported;
 pub use trace_info::TraceInfo;
 
@@ -26,10 +26,10 @@ use flate2::bufread::MultiGzDecoder;
 use progress_reader::ProgressReader;
 use several::{Each, Progress, ReadFile};
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use wakelab_input::files;
 
 /// What is said of a file that is not a trace.
 pub(crate) const HOW_TO_RECORD: &str = "record one with `trace-cmd record -e sched -e power:cpu_idle -e \
@@ -45,7 +45,7 @@ pub enum Kind {
     PerfData,
     /// A Perfetto trace.
     Perfetto,
-    /// Text of ftrace, `perf script` or babeltrace2, or a page of systrace.
+    /// Text of ftrace, `perf script` or babeltrace2, or a page of systrace; compressed by `atrace -z`, too.
     Text,
     /// The folder of a CTF trace.
     Ctf,
@@ -72,7 +72,7 @@ impl Kind {
             Some(Kind::PerfData)
         } else if start.is_empty() {
             None
-        } else if is_text() {
+        } else if is_text() || text::atrace::compressed_from(start).is_some() {
             Some(Kind::Text)
         } else {
             // A trace is a list of packets: field 1, length-delimited. Text may begin with the same byte, a newline.
@@ -88,15 +88,26 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 /// More files than this are not read at once.
 const MAX_FILES: usize = 1024;
 
+/// The machine that was recorded, where the user has it: traces of text do not tell which CPUs share a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownMachine {
+    /// Its name.
+    pub name: String,
+    /// By CPU: the number of its last-level cache.
+    pub cpu_llc: Vec<u32>,
+}
+
 /// Imports the files of one recording, or the folder of a CTF trace: writes their scheduler events, merged by time, to
-/// the folder `to`, which must be new or empty. The folder exists, complete, if this succeeds, and otherwise not.
+/// the folder `to`, which must be new or empty. `machine` says which CPUs share a cache; what a trace says of that is
+/// not used then. The folder exists, complete, if this succeeds, and otherwise not.
 /// `progress` is called with the bytes read and the length of the files. It ends with an error once `stop` is set.
 ///
 /// # Errors
-/// Fails if a file is of no known kind or is damaged, if the files are of two kernels or have no scheduler event, or if
-/// the folder cannot be written.
+/// Fails if a file is of no known kind or is damaged, if it has a CPU that the machine lacks, if the files are of two
+/// kernels or have no scheduler event, or if the folder cannot be written.
 pub fn import(
     files: &[PathBuf],
+    machine: Option<&KnownMachine>,
     to: &Path,
     progress: &dyn Fn(u64, u64),
     stop: &AtomicBool,
@@ -107,7 +118,7 @@ pub fn import(
     }
     let info = RefCell::new(TraceInfo::default());
     let reader = FileReader { temporary: to.parent().filter(|parent| !parent.as_os_str().is_empty()) };
-    recording::write_folder(files, &info, to, |each| {
+    recording::write_folder(files, &info, machine, to, |each| {
         let mut each = |event| match stop.load(Ordering::Relaxed) {
             true => Err(ImportError::new(to, "interrupted")),
             false => each(event),
@@ -141,7 +152,7 @@ impl ReadFile for FileReader<'_> {
             )
             .with_hint("name the files that are to be imported"));
         }
-        let mut file = BufReader::with_capacity(1 << 18, ProgressReader::new(File::open(path).map_err(io)?, progress));
+        let mut file = BufReader::with_capacity(1 << 18, ProgressReader::new(files::open(path).map_err(io)?, progress));
         let start = start(&mut file).map_err(io)?;
         if !start.starts_with(GZIP) {
             let kind = kind(path, &start)?;
@@ -190,7 +201,13 @@ fn start(file: &mut impl Read) -> io::Result<Vec<u8>> {
 }
 
 fn kind(path: &Path, start: &[u8]) -> Result<Kind, ImportError> {
-    Kind::of_start(start).ok_or_else(|| {
+    let utf16 = start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]);
+    let kind = if utf16 { None } else { Kind::of_start(start) };
+    kind.ok_or_else(|| {
+        if utf16 {
+            let what = "expected the text of a trace in UTF-8, found UTF-16, as a shell of Windows writes it";
+            return ImportError::new(path, what).with_hint("`iconv -f UTF-16 -t UTF-8 FILE > trace.txt` converts it");
+        }
         let found = if start.is_empty() { "an empty file" } else { "none of them by its first bytes" };
         let what = "expected trace.dat, perf.data, a Perfetto trace, or the text of ftrace or perf script, found ";
         ImportError::new(path, format!("{what}{found}")).with_hint(HOW_TO_RECORD)

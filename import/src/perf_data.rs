@@ -46,6 +46,15 @@ pub(crate) fn read(
         let mut bytes = ByteReader::new(&body, big_endian);
         match record.record_type {
             RecordType::SAMPLE => {}
+            // The body is `u32 pid, tid; char comm[]`.
+            RecordType::COMM => {
+                let task = bytes.take(4).and_then(|_| bytes.number(4)).and_then(|tid| i32::try_from(tid).ok());
+                let name = body.get(8..).unwrap_or_default().split(|&byte| byte == 0).next().unwrap_or_default();
+                if let Some(task) = task {
+                    info.borrow_mut().name(task, &String::from_utf8_lossy(name));
+                }
+                continue;
+            }
             // Their bodies are `u64 id, lost` and `u64 lost`.
             RecordType::LOST | RecordType::LOST_SAMPLES => {
                 if record.record_type == RecordType::LOST {

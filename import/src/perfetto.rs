@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
 use wakelab_events::limits::MAX_CPUS;
-use wakelab_perfetto::schema::{CompactSched, FtraceEvent};
+use wakelab_perfetto::schema::{CompactSched, FtraceEvent, ProcessTree};
 
 /// The tag of `Trace.packet`.
 const PACKET: u8 = 0x0a;
@@ -132,6 +132,11 @@ impl PacketReader<'_> {
                 fingerprint.and_then(|text| Some(text.split_once(':')?.0.rsplit_once('/')?.0.replace('/', " ")));
             info.model = device.or(info.model.take());
         }
+        for thread in packet.process_tree.iter().flat_map(|tree| &tree.threads) {
+            if let (Some(pid), Some(name)) = (thread.tid, &thread.name) {
+                info.name(pid, name);
+            }
+        }
         if let Some(stats) = &packet.ftrace_stats {
             let cpus = stats.cpu_stats.len() as u32;
             info.cpus = Some(cpus).filter(|&cpus| (1..=MAX_CPUS).contains(&cpus)).or(info.cpus);
@@ -151,24 +156,41 @@ impl PacketReader<'_> {
             // Which task runs there by now is unknown.
             self.running.remove(&cpu);
         }
+        // The first switch of a CPU is often whole, and what follows has the next task only.
+        let mut whole = Vec::new();
         let valid = length_delimited_fields(bytes, |number, field| {
             if number != FTRACE_EVENT {
                 return Ok(());
             }
             let event = FtraceEvent::decode(field).map_err(damaged)?;
             let pid = event.pid.and_then(|pid| i32::try_from(pid).ok());
+            if let (Some(t_ns), Some(switch)) = (event.timestamp, &event.sched_switch) {
+                let comm = switch.next_comm.as_deref().map(comm).unwrap_or_default();
+                whole.push((t_ns, switch.next_pid.unwrap_or(0), comm));
+            }
             match (event.timestamp, event_kind(&event)) {
-                (Some(t_ns), Some(kind)) => (self.each)(Event { t_ns, cpu, pid, kind }),
+                (Some(t_ns), Some(kind)) => (self.each)(Event { t_ns, cpu, pid, comm: String::new(), kind }),
                 _ => Ok(()),
             }
         })?;
         if !valid {
             return Err(ImportError::damaged(self.path, at, "a bundle of events contradicts itself"));
         }
-        bundle.compact_sched.as_ref().map_or(Ok(()), |compact| self.compact(cpu, compact))
+        let mut whole = whole.into_iter().peekable();
+        if let Some(compact) = &bundle.compact_sched {
+            self.compact(cpu, compact, &mut whole)?;
+        }
+        self.running.extend(whole.last().map(|(_, pid, comm)| (cpu, (pid, comm))));
+        Ok(())
     }
 
-    fn compact(&mut self, cpu: u32, compact: &CompactSched) -> Result<(), ImportError> {
+    /// The compact events of a bundle. `whole` has its switches that are not: when, and to which task.
+    fn compact(
+        &mut self,
+        cpu: u32,
+        compact: &CompactSched,
+        whole: &mut std::iter::Peekable<impl Iterator<Item = (u64, i32, String)>>,
+    ) -> Result<(), ImportError> {
         let name = |index: Option<&u32>| {
             index.and_then(|&index| compact.intern_table.get(index as usize)).map(|name| comm(name)).unwrap_or_default()
         };
@@ -179,6 +201,9 @@ impl PacketReader<'_> {
             else {
                 break;
             };
+            while let Some((_, pid, comm)) = whole.next_if(|(whole_ns, ..)| *whole_ns <= t_ns) {
+                self.running.insert(cpu, (pid, comm));
+            }
             let next_comm = name(compact.switch_next_comm_index.get(at));
             let before = self.running.insert(cpu, (next_pid, next_comm.clone()));
             // Which task ran before the first switch is unknown.
@@ -190,7 +215,7 @@ impl PacketReader<'_> {
                 next_pid,
                 next_comm,
             };
-            (self.each)(Event { t_ns, cpu, pid: Some(prev_pid), kind })?;
+            (self.each)(Event { t_ns, cpu, pid: Some(prev_pid), comm: String::new(), kind })?;
         }
         t_ns = 0;
         for (at, delta) in compact.waking_timestamp.iter().enumerate() {
@@ -199,7 +224,7 @@ impl PacketReader<'_> {
             let (Some(&pid), Some(prev_cpu)) = (compact.waking_pid.get(at), target) else { break };
             let kind =
                 EventKind::Waking { pid, comm: name(compact.waking_comm_index.get(at)), prev_cpu: Some(prev_cpu) };
-            (self.each)(Event { t_ns, cpu, pid: None, kind })?;
+            (self.each)(Event { t_ns, cpu, pid: None, comm: String::new(), kind })?;
         }
         Ok(())
     }
@@ -228,7 +253,7 @@ fn event_kind(event: &FtraceEvent) -> Option<EventKind> {
     }
     if let Some(moved) = &event.sched_migrate_task {
         let (from_cpu, to_cpu) = (cpu(moved.orig_cpu)?, cpu(moved.dest_cpu)?);
-        return Some(EventKind::Migrate { pid: pid(moved.pid)?, from_cpu, to_cpu });
+        return Some(EventKind::Migrate { pid: pid(moved.pid)?, comm: name(&moved.comm), from_cpu, to_cpu });
     }
     if let Some(idle) = &event.cpu_idle {
         let state = idle.state.unwrap_or(0);
@@ -268,6 +293,8 @@ struct TracePacket {
     /// A serialized [`FtraceEventBundle`].
     #[prost(bytes = "vec", optional, tag = "1")]
     ftrace_events: Option<Vec<u8>>,
+    #[prost(message, optional, tag = "2")]
+    process_tree: Option<ProcessTree>,
     #[prost(message, optional, tag = "34")]
     ftrace_stats: Option<FtraceStats>,
     #[prost(message, optional, tag = "45")]

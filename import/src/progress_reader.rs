@@ -1,19 +1,19 @@
 //! A file that reports how much of it has been read.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use wakelab_input::files::Input;
 
 /// Calls `progress` after each read with the bytes read since the last seek to the start, and the length of the file.
 pub(crate) struct ProgressReader<'a> {
-    file: File,
+    file: Input,
     read: u64,
     length: u64,
     progress: &'a dyn Fn(u64, u64),
 }
 
 impl<'a> ProgressReader<'a> {
-    pub(crate) fn new(file: File, progress: &'a dyn Fn(u64, u64)) -> Self {
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
+    pub(crate) fn new(file: Input, progress: &'a dyn Fn(u64, u64)) -> Self {
+        let length = file.length();
         ProgressReader { file, read: 0, length, progress }
     }
 }
@@ -47,7 +47,7 @@ mod tests {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let told = RefCell::new(Vec::new());
         let each = |done, all| told.borrow_mut().push((done, all));
-        let mut file = ProgressReader::new(File::open(&path).expect("a file"), &each);
+        let mut file = ProgressReader::new(wakelab_input::files::open(&path).expect("a file"), &each);
         let all = file.length;
         let mut bytes = Vec::new();
         for _ in 0..2 {

@@ -3,14 +3,16 @@
 use crate::event::{Event, EventKind, Losses};
 use crate::trace_info::TraceInfo;
 use crate::wakeup_tracker::{Wakeup, WakeupTracker};
-use crate::{HOW_TO_RECORD, ImportError};
+use crate::{HOW_TO_RECORD, ImportError, KnownMachine};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use wakelab_events::WriteError;
 use wakelab_events::limits::MAX_CPUS;
-use wakelab_events::recording::{FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow, WakingRow};
+use wakelab_events::recording::{
+    FrequencyRow, IdleStateRow, MigrationRow, NameRow, RecordingWriter, SwitchRow, WakingRow,
+};
 use wakelab_events::stream::InOrder;
 
 /// What was imported: how many events of each kind, and of what machine.
@@ -38,6 +40,27 @@ pub struct Imported {
     pub span: Option<(u64, u64)>,
     /// Events left out because the number of their CPU is above 8191.
     pub no_cpu: u64,
+    /// Wake-ups left out because their end, the wake-up or the run of the wakee, is not in the files.
+    pub unfinished: u64,
+    /// By CPU: the time of its first event, ns.
+    pub cpu_begins_ns: BTreeMap<u32, u64>,
+}
+
+/// CPUs whose first events are this far apart, and this part of the trace, are told of, ns.
+const APART_NS: u64 = 10_000_000;
+const APART_SHARE: f64 = 0.1;
+
+impl Imported {
+    /// How far apart the first events of CPUs are, ns, and the CPU that begins last, if that is far, or if events were
+    /// overwritten before they were read.
+    pub fn begin_apart(&self) -> Option<(u64, u32)> {
+        let first = self.cpu_begins_ns.values().min()?;
+        let (&last_cpu, &last) = self.cpu_begins_ns.iter().max_by_key(|&(&cpu, &at)| (at, std::cmp::Reverse(cpu)))?;
+        let apart = last - first;
+        let (from, to) = self.span?;
+        let far = apart >= APART_NS && apart as f64 >= APART_SHARE * (to - from) as f64;
+        (apart > 0 && (far || self.losses.overwritten > 0)).then_some((apart, last_cpu))
+    }
 }
 
 /// How many events are held to sort them by time. Perfetto writes the buffers of the CPUs one after the other, each as
@@ -49,6 +72,7 @@ const REORDER_EVENTS: usize = 1 << 19;
 pub(crate) fn write_folder(
     files: &[PathBuf],
     info: &RefCell<TraceInfo>,
+    machine: Option<&KnownMachine>,
     to: &Path,
     read: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), ImportError>) -> Result<Vec<Losses>, ImportError>,
 ) -> Result<Imported, ImportError> {
@@ -60,7 +84,7 @@ pub(crate) fn write_folder(
     }
     let temporary = temporary_folder(to);
     let _ = fs::remove_dir_all(&temporary);
-    let result = write(files, info, &temporary, read).and_then(|imported| {
+    let result = write(files, info, machine, &temporary, read).and_then(|imported| {
         if exists {
             fs::remove_dir(to).map_err(|e| io(to, e))?;
         }
@@ -82,13 +106,14 @@ fn temporary_folder(to: &Path) -> PathBuf {
 fn write(
     files: &[PathBuf],
     info: &RefCell<TraceInfo>,
+    machine: Option<&KnownMachine>,
     temporary: &Path,
     read: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), ImportError>) -> Result<Vec<Losses>, ImportError>,
 ) -> Result<Imported, ImportError> {
     let write_error = |e: WriteError| ImportError::new(&e.path, e.what).with_hint("make room, or name another folder");
     // The folder is begun with the first event that leaves the buffer: by then the machine is known.
     let begin = || {
-        let folder = RecordingWriter::new(temporary, metadata(files, &info.borrow()))?;
+        let folder = RecordingWriter::new(temporary, metadata(files, &info.borrow(), machine))?;
         Ok::<_, WriteError>(Writer {
             folder,
             wakeups: WakeupTracker::default(),
@@ -102,11 +127,20 @@ fn write(
             Some(writer) => writer,
             none => none.insert(begin()?),
         };
-        writer.event(&event)
+        writer.event(&event, &info.borrow())
     };
     let mut reordered = InOrder::with_capacity(REORDER_EVENTS);
     let losses = read(&mut |event| {
         event.check().map_err(|what| ImportError::new(&files[0], what).with_hint("was the file damaged?"))?;
+        if let Some(machine) = machine.filter(|machine| event.cpu as usize >= machine.cpu_llc.len()) {
+            let what = format!(
+                "--machine: the trace has CPU {}, {} has {} CPUs",
+                event.cpu,
+                machine.name,
+                machine.cpu_llc.len()
+            );
+            return Err(ImportError::new(&files[0], what).with_hint("name the machine that was recorded"));
+        }
         reordered.push(event.t_ns, event);
         match reordered.has_room() {
             true => Ok(()),
@@ -116,38 +150,63 @@ fn write(
     while let Some(event) = reordered.pop() {
         write(event).map_err(write_error)?;
     }
-    let some = writer.filter(|Writer { imported, .. }| imported.switches + imported.wakings + imported.migrations > 0);
-    let Some(mut writer) = some else { return Err(no_events(files, &losses)) };
+    let found = writer.as_ref().map(|Writer { imported, wakeups, .. }| {
+        (imported.switches + imported.wakings + imported.migrations, wakeups.unfinished())
+    });
+    let Some(mut writer) = writer.filter(|_| found.is_some_and(|(rows, _)| rows > 0)) else {
+        return Err(no_events(files, &losses, found.map_or(0, |(_, unfinished)| unfinished)));
+    };
     let mut imported = Imported { info: info.borrow().clone(), ..std::mem::take(&mut writer.imported) };
+    imported.info.names.clear();
+    imported.unfinished = writer.wakeups.unfinished();
+    if let Some(machine) = machine {
+        imported.info.cpu_llc = Some(machine.cpu_llc.clone());
+    }
     for (file, of_file) in files.iter().zip(losses) {
-        let sum = &mut imported.losses;
-        sum.lost = sum.lost.saturating_add(of_file.lost);
-        sum.unread += of_file.unread;
-        sum.overwritten = sum.overwritten.saturating_add(of_file.overwritten);
-        sum.bad_lines += of_file.bad_lines;
-        if let (None, Some(line)) = (sum.first_bad_line, of_file.first_bad_line) {
-            sum.first_bad_line = Some(line);
+        if imported.losses.first_bad_line.is_none() && of_file.first_bad_line.is_some() {
             imported.bad_file = Some(file.clone());
         }
+        imported.losses.add(of_file);
     }
     let tracepoints = writer.seen.iter().copied().collect::<Vec<_>>().join(",");
-    let mut closing =
-        vec![("wakelab.tracepoints", tracepoints), ("wakelab.events_lost", imported.losses.lost.to_string())];
+    let mut closing = vec![
+        ("wakelab.tracepoints", tracepoints),
+        ("wakelab.events_lost", imported.losses.lost.to_string()),
+        ("wakelab.unfinished", imported.unfinished.to_string()),
+    ];
+    if imported.losses.overwritten > 0 {
+        let begins: Vec<String> = imported.cpu_begins_ns.iter().map(|(cpu, since)| format!("{cpu}:{since}")).collect();
+        closing.push(("wakelab.events_overwritten", imported.losses.overwritten.to_string()));
+        closing.push(("wakelab.cpu_begins", begins.join(",")));
+    }
     closing.extend(imported.span.map(|(from, to)| ("wakelab.duration_ns", (to - from).to_string())));
     writer.folder.close_segments_with(closing).map_err(write_error)?;
     Ok(imported)
 }
 
-fn no_events(files: &[PathBuf], losses: &[Losses]) -> ImportError {
+fn no_events(files: &[PathBuf], losses: &[Losses], unfinished: u64) -> ImportError {
     let file = files.first().map_or(Path::new(""), PathBuf::as_path);
     let sum = |of: fn(&Losses) -> u64| losses.iter().map(of).sum::<u64>();
     if sum(|of| of.unread) > 0 {
         let what = "expected scheduler events with a time and a CPU, found none with both";
         return ImportError::new(file, what).with_hint("record all CPUs: `perf record -a -e 'sched:*'`");
     }
-    if sum(|of| of.bad_lines) > 0 {
-        let line = losses.iter().find_map(|of| of.first_bad_line).unwrap_or(0);
-        let what = format!("expected scheduler events, found only lines that are not understood, such as line {line}");
+    if unfinished > 0 {
+        let wakings =
+            if unfinished == 1 { "waking whose wake-up or run is" } else { "wakings whose wake-ups or runs are" };
+        let what = format!("expected scheduler events, found only {unfinished} {wakings} not in the file");
+        return ImportError::new(file, what)
+            .with_hint("record sched_wakeup, sched_switch and sched_migrate_task beside sched_waking");
+    }
+    if let Some((of, worst)) = losses.iter().find_map(|of| Some((of, of.bad.iter().max_by_key(|bad| bad.lines)?))) {
+        let event = worst.event.map(|event| format!("{event} ")).unwrap_or_default();
+        let lines = if worst.lines == 1 { "line" } else { "lines" };
+        let what = format!(
+            "expected scheduler events, found only what is not understood, such as line {}: {} {event}{lines} {}",
+            of.first_bad_line.unwrap_or(worst.first),
+            worst.lines,
+            worst.why.words(worst.lines)
+        );
         return ImportError::new(file, what).with_hint(HOW_TO_RECORD);
     }
     ImportError::new(file, "expected scheduler events, found none").with_hint(
@@ -157,7 +216,7 @@ fn no_events(files: &[PathBuf], losses: &[Losses]) -> ImportError {
 }
 
 /// The metadata of the recording's files.
-fn metadata(files: &[PathBuf], info: &TraceInfo) -> Vec<(&'static str, String)> {
+fn metadata(files: &[PathBuf], info: &TraceInfo, machine: Option<&KnownMachine>) -> Vec<(&'static str, String)> {
     let names = files.iter().map(|path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy());
     let mut workload = names.clone().next().unwrap_or_default().into_owned();
     if files.len() > 1 {
@@ -170,12 +229,13 @@ fn metadata(files: &[PathBuf], info: &TraceInfo) -> Vec<(&'static str, String)> 
         ("wakelab.variant", "default".to_owned()),
     ];
     metadata.extend(info.release.clone().map(|release| ("wakelab.release", release)));
-    metadata.extend(Some(info.machine()).filter(|machine| !machine.is_empty()).map(|text| ("wakelab.machine", text)));
+    let name = machine.map_or_else(|| info.machine(), |machine| machine.name.clone());
+    metadata.extend(Some(name).filter(|name| !name.is_empty()).map(|name| ("wakelab.machine", name)));
     let domains = |llcs: &Vec<u32>| {
         let llcs = llcs.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         ("wakelab.domains", format!("{{\"cpu_llc\":[{llcs}]}}"))
     };
-    metadata.extend(info.cpu_llc.as_ref().map(domains));
+    metadata.extend(machine.map(|machine| &machine.cpu_llc).or(info.cpu_llc.as_ref()).map(domains));
     metadata
 }
 
@@ -188,7 +248,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn event(&mut self, event: &Event) -> Result<(), WriteError> {
+    fn event(&mut self, event: &Event, info: &TraceInfo) -> Result<(), WriteError> {
         let (first, last) = self.imported.span.unwrap_or((event.t_ns, event.t_ns));
         self.imported.late += u64::from(event.t_ns < last);
         self.imported.span = Some((first.min(event.t_ns), last.max(event.t_ns)));
@@ -198,7 +258,13 @@ impl Writer {
             self.imported.no_cpu += 1;
             return Ok(());
         }
-        if let Some(wakeup) = self.wakeups.event(event) {
+        let begins = self.imported.cpu_begins_ns.entry(event.cpu).or_insert(event.t_ns);
+        *begins = event.t_ns.min(*begins);
+        let wakeup = self.wakeups.event(event, info);
+        for (pid, comm) in self.wakeups.new_names() {
+            self.folder.name(NameRow { t_ns, pid, comm: &comm })?;
+        }
+        if let Some(wakeup) = wakeup {
             self.wakeup(&wakeup)?;
         }
         let imported = &mut self.imported;
@@ -207,7 +273,7 @@ impl Writer {
                 imported.switches += 1;
                 self.folder.switch(SwitchRow { t_ns, cpu: event.cpu as i32, prev_pid, prev_sleeps, next_pid })
             }
-            EventKind::Migrate { pid, from_cpu, to_cpu } if known(from_cpu) && known(to_cpu) => {
+            EventKind::Migrate { pid, from_cpu, to_cpu, .. } if known(from_cpu) && known(to_cpu) => {
                 imported.migrations += 1;
                 let (from_cpu, to_cpu) = (from_cpu as i32, to_cpu as i32);
                 self.folder.migration(MigrationRow { t_ns, pid, from_cpu, to_cpu })

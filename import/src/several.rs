@@ -73,12 +73,17 @@ pub(crate) fn read(
                         return Ok(());
                     }
                     let events = std::mem::replace(&mut events, Vec::with_capacity(BATCH));
-                    sender.send(Batch { info: info.borrow().clone(), events }).map_err(|_| stopped())
+                    let of_batch = info.borrow_mut().take_names();
+                    sender.send(Batch { info: of_batch, events }).map_err(|_| stopped())
                 })?;
                 sender.send(Batch { info: info.take(), events }).map_err(|_| stopped())?;
                 Ok(losses)
             };
-            threads.push(scope.spawn(run));
+            let thread = thread::Builder::new().spawn_scoped(scope, run).map_err(|error| {
+                ImportError::new(path, format!("the system makes no thread that reads it: {error}"))
+                    .with_hint("raise the limit (ulimit -u, pids.max), or import fewer files at a time")
+            })?;
+            threads.push(thread);
             files.push(Incoming { path, receiver, events: Vec::new().into_iter().peekable() });
         }
         let merged = merge(files, info, &report, each);

@@ -91,9 +91,19 @@ fn read_header(
 /// Parses what stands between the layouts and the pages. Returns the offset and the size of each CPU's pages, bytes.
 fn buffers(bytes: &mut ByteReader<'_>, info: &mut TraceInfo) -> Option<Vec<(u64, u64)>> {
     // Kernel symbols, printk formats, then the names of tasks; each with its length.
+    let mut names: &[u8] = &[];
     for size in [4, 4, 8] {
         let length = bytes.number(size)?;
-        bytes.take(usize::try_from(length).ok()?)?;
+        names = bytes.take(usize::try_from(length).ok()?)?;
+    }
+    // `saved_cmdlines` of tracefs: `PID NAME`.
+    for line in String::from_utf8_lossy(names).lines() {
+        if let Some((pid, name)) = line.trim_start().split_once(' ')
+            && let Ok(pid) = pid.parse()
+            && name != "<...>"
+        {
+            info.name(pid, name);
+        }
     }
     let cpus = bytes.number(4).filter(|&cpus| cpus <= MAX_CPUS.into())?;
     info.cpus = u32::try_from(cpus).ok().filter(|&cpus| cpus > 0);

@@ -1,6 +1,7 @@
 //! What a trace says of the machine and the kernel that it was recorded on.
 
 use crate::ImportError;
+use std::collections::HashMap;
 use std::path::Path;
 use wakelab_events::limits::MAX_CPUS;
 use wakelab_input::parse_cpulist;
@@ -20,13 +21,31 @@ pub struct TraceInfo {
     pub cpus: Option<u32>,
     /// By CPU: the number of its last-level cache.
     pub cpu_llc: Option<Vec<u32>>,
+    /// Names of tasks that the recorder noted beside the events.
+    pub names: HashMap<i32, String>,
 }
 
+/// The most names that are kept of a trace; a kernel has at most four times as many tasks.
+const MOST_NAMES: usize = 1 << 20;
+
 impl TraceInfo {
+    /// Takes the name of a task, if it has none yet.
+    pub(crate) fn name(&mut self, pid: i32, name: &str) {
+        if pid > 0 && !name.is_empty() && self.names.len() < MOST_NAMES {
+            self.names.entry(pid).or_insert_with(|| crate::event::comm(name));
+        }
+    }
+
     /// The machine in one line: its model, its number of CPUs and its architecture. Empty if none of them is known.
     pub fn machine(&self) -> String {
         let cpus = self.cpus.map(|cpus| format!("{cpus} CPU{}", if cpus == 1 { "" } else { "s" }));
         [self.model.clone(), cpus, self.arch.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// A copy, with the names that were found since the last one.
+    pub(crate) fn take_names(&mut self) -> Self {
+        let names = std::mem::take(&mut self.names);
+        TraceInfo { names, ..self.clone() }
     }
 
     /// Takes what `self` lacks from another file of the same recording.
@@ -42,13 +61,14 @@ impl TraceInfo {
                 ImportError::new(path, what).with_hint("import the files of each machine to a folder of its own")
             );
         }
-        let TraceInfo { format, release, arch, model, cpus, cpu_llc } = other;
+        let TraceInfo { format, release, arch, model, cpus, cpu_llc, names } = other;
         self.format = self.format.or(format);
         self.release = self.release.take().or(release);
         self.arch = self.arch.take().or(arch);
         self.model = self.model.take().or(model);
         self.cpus = self.cpus.max(cpus);
         self.cpu_llc = self.cpu_llc.take().or(cpu_llc);
+        names.iter().for_each(|(&pid, name)| self.name(pid, name));
         Ok(())
     }
 }

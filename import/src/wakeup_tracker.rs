@@ -3,6 +3,7 @@
 //! last had the wakee.
 
 use crate::event::{Event, EventKind};
+use crate::trace_info::TraceInfo;
 use std::collections::HashMap;
 
 /// A complete wake-up, with the columns of the table `wakings`.
@@ -30,15 +31,83 @@ pub(crate) struct WakeupTracker {
     pending: HashMap<i32, Wakeup>,
     /// By task: the CPU on which it ran last.
     ran_on: HashMap<i32, u32>,
+    names: TaskNames,
+    /// Wake-ups that another of the same task followed before their end was seen.
+    given_up: u64,
+}
+
+/// The names of tasks, from any event or column that has them.
+#[derive(Default)]
+struct TaskNames {
+    /// By task: its name, and whether a field of an event has it. Columns may be older: ftrace looks them up when the
+    /// text is printed.
+    known: HashMap<i32, (String, bool)>,
+    /// The names that are new since they were taken.
+    new: Vec<(i32, String)>,
+}
+
+impl TaskNames {
+    fn add(&mut self, pid: i32, comm: &str, of_a_field: bool) {
+        if pid == 0 || comm.is_empty() || comm == "<...>" {
+            return;
+        }
+        let has_room = self.known.len() < MAX_PENDING;
+        match self.known.get_mut(&pid) {
+            Some((known, of_known)) if known == comm => *of_known |= of_a_field,
+            Some((_, true)) if !of_a_field => {}
+            Some(known) => {
+                *known = (comm.to_owned(), of_a_field);
+                self.new.push((pid, comm.to_owned()));
+            }
+            None if has_room => {
+                self.known.insert(pid, (comm.to_owned(), of_a_field));
+                self.new.push((pid, comm.to_owned()));
+            }
+            None => {}
+        }
+    }
+
+    fn of(&self, pid: i32, info: &TraceInfo) -> String {
+        let beside = || info.names.get(&pid).cloned();
+        self.known.get(&pid).map(|(comm, _)| comm.clone()).or_else(beside).unwrap_or_default()
+    }
 }
 
 impl WakeupTracker {
+    /// How many wake-ups have begun whose end was not seen.
+    pub(crate) fn unfinished(&self) -> u64 {
+        self.given_up + self.pending.len() as u64
+    }
+
+    /// The names that tasks have since the last event, each with its task.
+    pub(crate) fn new_names(&mut self) -> impl Iterator<Item = (i32, String)> + '_ {
+        self.names.new.drain(..)
+    }
+
+    fn learn_names(&mut self, event: &Event, info: &TraceInfo) {
+        let names = &mut self.names;
+        match &event.kind {
+            EventKind::Switch { prev_pid, prev_comm, next_pid, next_comm, .. } => {
+                names.add(*prev_pid, prev_comm, true);
+                names.add(*next_pid, next_comm, true);
+                for pid in [prev_pid, next_pid] {
+                    info.names.get(pid).into_iter().for_each(|comm| names.add(*pid, comm, false));
+                }
+            }
+            EventKind::Waking { pid, comm, .. }
+            | EventKind::Woken { pid, comm, .. }
+            | EventKind::Migrate { pid, comm, .. } => names.add(*pid, comm, true),
+            EventKind::Idle { .. } | EventKind::Frequency { .. } => {}
+        }
+        event.pid.into_iter().for_each(|pid| names.add(pid, &event.comm, false));
+    }
     /// Takes the next event in the order of time. Returns the wake-up that it completes, if any.
-    pub(crate) fn event(&mut self, event: &Event) -> Option<Wakeup> {
+    pub(crate) fn event(&mut self, event: &Event, info: &TraceInfo) -> Option<Wakeup> {
+        self.learn_names(event, info);
         match &event.kind {
             EventKind::Waking { pid, comm, prev_cpu } => {
                 let prev_cpu = prev_cpu.or_else(|| self.ran_on.get(pid).copied());
-                let wakeup = self.begin(event, *pid, comm, prev_cpu);
+                let wakeup = self.begin(event, *pid, comm, prev_cpu, info);
                 // An earlier one that is still pending found its task on its run queue, or its end was lost.
                 self.wait_for_end(wakeup);
                 None
@@ -50,7 +119,7 @@ impl WakeupTracker {
                 }
                 let pending = self.pending.remove(pid);
                 let ran_on = self.ran_on.get(pid).copied();
-                let wakeup = pending.unwrap_or_else(|| self.begin(event, *pid, comm, ran_on));
+                let wakeup = pending.unwrap_or_else(|| self.begin(event, *pid, comm, ran_on, info));
                 if let Some(dest_cpu) = *dest_cpu {
                     return Some(Wakeup { dest_cpu, ..wakeup });
                 }
@@ -78,12 +147,14 @@ impl WakeupTracker {
     }
 
     fn wait_for_end(&mut self, wakeup: Wakeup) {
-        if self.pending.len() < MAX_PENDING {
-            self.pending.insert(wakeup.wakee_pid, wakeup);
+        if self.pending.len() < MAX_PENDING || self.pending.contains_key(&wakeup.wakee_pid) {
+            self.given_up += u64::from(self.pending.insert(wakeup.wakee_pid, wakeup).is_some());
+        } else {
+            self.given_up += 1;
         }
     }
 
-    fn begin(&self, event: &Event, pid: i32, comm: &str, prev_cpu: Option<u32>) -> Wakeup {
+    fn begin(&self, event: &Event, pid: i32, comm: &str, prev_cpu: Option<u32>, info: &TraceInfo) -> Wakeup {
         let running = self.running.get(&event.cpu);
         let waker_pid = event.pid.or(running.map(|(pid, _)| *pid)).unwrap_or(0);
         let waker_comm = running.filter(|(pid, _)| *pid == waker_pid).map(|(_, comm)| comm.clone());
@@ -91,7 +162,7 @@ impl WakeupTracker {
             t_ns: event.t_ns,
             waker_cpu: event.cpu,
             waker_pid,
-            waker_comm: waker_comm.unwrap_or_default(),
+            waker_comm: waker_comm.filter(|comm| !comm.is_empty()).unwrap_or_else(|| self.names.of(waker_pid, info)),
             wakee_pid: pid,
             wakee_comm: comm.to_owned(),
             prev_cpu,
@@ -105,7 +176,12 @@ mod tests {
     use super::*;
 
     fn at(t_ns: u64, cpu: u32, kind: EventKind) -> Event {
-        Event { t_ns, cpu, pid: Some(7), kind }
+        Event { t_ns, cpu, pid: Some(7), comm: String::new(), kind }
+    }
+
+    /// What an event completes.
+    fn take(tracker: &mut WakeupTracker, event: &Event) -> Option<Wakeup> {
+        tracker.event(event, &TraceInfo::default())
     }
 
     fn switch_to(next_pid: i32) -> EventKind {
@@ -118,31 +194,47 @@ mod tests {
         let waking = || EventKind::Waking { pid: 9, comm: "b".into(), prev_cpu: Some(1) };
         let woken = EventKind::Woken { pid: 9, comm: "b".into(), dest_cpu: Some(3), new: false };
         let mut tracker = WakeupTracker::default();
-        assert_eq!(tracker.event(&at(5, 0, waking())), None);
-        let wakeup = tracker.event(&at(6, 0, woken)).expect("complete");
+        assert_eq!(take(&mut tracker, &at(5, 0, waking())), None);
+        let wakeup = take(&mut tracker, &at(6, 0, woken)).expect("complete");
         assert_eq!((wakeup.t_ns, wakeup.prev_cpu, wakeup.dest_cpu, wakeup.waker_pid), (5, Some(1), 3, 7));
         // The trace has no sched_wakeup.
-        tracker.event(&at(7, 0, waking()));
-        let wakeup = tracker.event(&at(9, 2, switch_to(9))).expect("it runs");
+        take(&mut tracker, &at(7, 0, waking()));
+        let wakeup = take(&mut tracker, &at(9, 2, switch_to(9))).expect("it runs");
         assert_eq!((wakeup.t_ns, wakeup.dest_cpu), (7, 2));
-        assert_eq!(tracker.event(&at(10, 2, switch_to(9))), None, "it was not woken");
+        assert_eq!(take(&mut tracker, &at(10, 2, switch_to(9))), None, "it was not woken");
     }
 
     #[test]
     fn what_the_recorder_does_not_report_is_known_from_switches() {
         let woken = |dest_cpu, new| EventKind::Woken { pid: 9, comm: "b".into(), dest_cpu, new };
         let mut tracker = WakeupTracker::default();
-        let wakeup = tracker.event(&at(1, 0, woken(Some(3), false))).expect("complete");
+        let wakeup = take(&mut tracker, &at(1, 0, woken(Some(3), false))).expect("complete");
         assert_eq!((wakeup.prev_cpu, wakeup.dest_cpu), (None, 3), "it was not seen to run yet");
-        tracker.event(&at(2, 3, switch_to(9)));
-        let wakeup = tracker.event(&at(4, 0, woken(Some(1), false))).expect("complete");
+        take(&mut tracker, &at(2, 3, switch_to(9)));
+        let wakeup = take(&mut tracker, &at(4, 0, woken(Some(1), false))).expect("complete");
         assert_eq!((wakeup.prev_cpu, wakeup.dest_cpu), (Some(3), 1));
         // Without target_cpu it goes where it runs.
-        assert_eq!(tracker.event(&at(5, 0, woken(None, false))), None);
-        let wakeup = tracker.event(&at(7, 2, switch_to(9))).expect("it runs");
+        assert_eq!(take(&mut tracker, &at(5, 0, woken(None, false))), None);
+        let wakeup = take(&mut tracker, &at(7, 2, switch_to(9))).expect("it runs");
         assert_eq!((wakeup.t_ns, wakeup.prev_cpu, wakeup.dest_cpu), (5, Some(3), 2));
         // A new task of the same number ran nowhere.
-        let wakeup = tracker.event(&at(8, 0, woken(Some(1), true))).expect("complete");
+        let wakeup = take(&mut tracker, &at(8, 0, woken(Some(1), true))).expect("complete");
         assert_eq!(wakeup.prev_cpu, None);
+    }
+
+    #[test]
+    fn names_come_from_any_column_and_those_of_fields_are_newer() {
+        let mut tracker = WakeupTracker::default();
+        let waking = EventKind::Waking { pid: 9, comm: "b".into(), prev_cpu: Some(1) };
+        let by = |comm: &str, kind| Event { comm: comm.into(), ..at(5, 0, kind) };
+        take(&mut tracker, &by("<...>", waking.clone()));
+        assert_eq!(tracker.new_names().collect::<Vec<_>>(), [(9, "b".to_owned())]);
+        take(&mut tracker, &by("my waker", waking.clone()));
+        let wakeup = take(&mut tracker, &at(9, 2, switch_to(9))).expect("it runs");
+        assert_eq!((wakeup.waker_pid, &*wakeup.waker_comm), (7, "my waker"));
+        // What a column says of a task that a field names is older.
+        take(&mut tracker, &Event { pid: Some(9), ..by("old", waking) });
+        assert_eq!(tracker.new_names().collect::<Vec<_>>(), [(7, "my waker".to_owned())]);
+        assert_eq!(tracker.unfinished(), 2, "one was followed by another, and one is pending");
     }
 }

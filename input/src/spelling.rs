@@ -6,13 +6,31 @@ const SUGGESTIONS: usize = 4;
 /// A Jaro-Winkler similarity below this is another word.
 const SIMILAR: f64 = 0.8;
 
-/// Returns those of `names` that are spelt like `given`, the most similar first, at most four. Case is ignored.
+/// Returns those of `names` that are spelt like `given`, the most similar first, and then those that have its words, at
+/// most four. Case is ignored.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let given = given.to_ascii_lowercase();
-    let scored = names.into_iter().map(|name| (similarity(&given, &name.to_ascii_lowercase()), name));
+    let score = |name: &str| match similarity(&given, name) {
+        other if other < SIMILAR && has_words(name, &given) => SIMILAR,
+        similarity => similarity,
+    };
+    let scored = names.into_iter().map(|name| (score(&name.to_ascii_lowercase()), name));
     let mut similar: Vec<(f64, &str)> = scored.filter(|(score, _)| *score >= SIMILAR).collect();
     similar.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     similar.into_iter().take(SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// Whether each word of `given` begins a word of `name`: `zen3` is a part of `amd-zen3-2s64c128t`. Shorter parts are in
+/// too many names.
+fn has_words(name: &str, given: &str) -> bool {
+    const SHORTEST: usize = 3;
+    let words = |text: &'_ str| -> Vec<String> {
+        let all = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        all.map(str::to_owned).collect()
+    };
+    let (of_name, of_given) = (words(name), words(given));
+    let is_in = |word: &String| of_name.iter().any(|other| other.starts_with(word.as_str()));
+    of_given.iter().map(String::len).sum::<usize>() >= SHORTEST && of_given.iter().all(is_in)
 }
 
 /// Returns the one of `names` that is `given`, in upper or lower case; `None` if there is none, or more than one and
@@ -66,6 +84,9 @@ mod tests {
         assert_eq!(nearest("V6.1", ["v6.12", "v6.1", "SIS_UTIL"]), ["v6.1", "v6.12"]);
         assert_eq!(did_you_mean("ranges", ["ns", "range"]).as_deref(), Some("did you mean `range`?"));
         assert_eq!(did_you_mean("zebra", ["name", "topology"]), None);
+        assert_eq!(nearest("Zen3", ["amd-zen3-2s64c128t", "amd-zen4", "zen2"]), ["zen2", "amd-zen3-2s64c128t"]);
+        assert_eq!(nearest("hackbench", ["hackbench:process-pipe", "netperf:TCP_RR"]), ["hackbench:process-pipe"]);
+        assert_eq!(nearest("tcp_rr", ["hackbench:process-pipe", "netperf:TCP_RR"]), ["netperf:TCP_RR"]);
     }
 
     #[test]

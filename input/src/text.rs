@@ -1,8 +1,7 @@
 //! Text of a size that a person writes: files are read up to a limit, and messages repeat a part of what is long.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// The largest file that is read, bytes. A workload with 100,000 tasks, each a table of its own, has about 6 MB.
@@ -15,12 +14,20 @@ pub const FILE_MAX: u64 = 8 << 20;
 ///
 /// The file cannot be read, has more than [`FILE_MAX`] bytes, or is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    let mut text = Vec::new();
-    File::open(path)?.take(FILE_MAX + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > FILE_MAX {
-        return Err(io::Error::other(format!("it has more than {} MiB", FILE_MAX >> 20)));
-    }
-    String::from_utf8(text).map_err(|e| {
+    utf8(crate::files::read(path, FILE_MAX)?)
+}
+
+/// Reads a file of text of at most `most` bytes. It may be a link to one; a pipe or a device is not read.
+///
+/// # Errors
+///
+/// As of [`read_file`](crate::files::read_file), and if it is not UTF-8.
+pub fn read_text_file(path: &Path, most: u64) -> io::Result<String> {
+    utf8(crate::files::read_file(path, most)?)
+}
+
+fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|e| {
         let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
         io::Error::new(io::ErrorKind::InvalidData, format!("line {line} is not UTF-8"))
     })
@@ -51,6 +58,7 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::io::Write;
 
     #[test]
@@ -73,8 +81,12 @@ mod tests {
         assert_eq!(read_text(&path).unwrap_err().to_string(), "it has more than 8 MiB");
         std::fs::write(&path, b"a\nb\n\xff").unwrap();
         assert_eq!(read_text(&path).unwrap_err().to_string(), "line 3 is not UTF-8");
+        assert_eq!(read_text_file(&path, 4).unwrap_err().to_string(), "it has more than 4 bytes");
+        assert_eq!(read_text_file(&path, 5).unwrap_err().to_string(), "line 3 is not UTF-8");
         if cfg!(unix) {
             assert_eq!(read_text(Path::new("/dev/zero")).unwrap_err().to_string(), "it has more than 8 MiB");
+            let refused = read_text_file(Path::new("/dev/zero"), 1).unwrap_err().to_string();
+            assert_eq!(refused, "it is a pipe or a device; expected a file");
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }

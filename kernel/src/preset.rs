@@ -271,6 +271,25 @@ fn unknown(name: &str, like: &str) -> PresetError {
     }
 }
 
+impl Preset {
+    /// The file in which a kernel of this version shows a tunable that it scales by the number of CPUs, as it is scaled;
+    /// `None` for any other. The files moved to debugfs in 5.13.
+    pub fn file_of_scaled(&self, tunable: &str) -> Option<&'static str> {
+        const DEBUGFS_SINCE: (u32, u32) = (5, 13);
+        let in_debugfs = major_minor(self.name) >= Some(DEBUGFS_SINCE);
+        Some(match (tunable, in_debugfs) {
+            ("base_slice", _) => "/sys/kernel/debug/sched/base_slice_ns",
+            ("sched_latency", true) => "/sys/kernel/debug/sched/latency_ns",
+            ("sched_latency", false) => "/proc/sys/kernel/sched_latency_ns",
+            ("min_granularity", true) => "/sys/kernel/debug/sched/min_granularity_ns",
+            ("min_granularity", false) => "/proc/sys/kernel/sched_min_granularity_ns",
+            ("wakeup_granularity", true) => "/sys/kernel/debug/sched/wakeup_granularity_ns",
+            ("wakeup_granularity", false) => "/proc/sys/kernel/sched_wakeup_granularity_ns",
+            _ => return None,
+        })
+    }
+}
+
 /// Whether it is a release, or a version behind a `v`: what else follows there would be of a preset's name.
 fn is_version(name: &str) -> bool {
     match name.strip_prefix(['v', 'V']) {

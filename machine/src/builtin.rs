@@ -100,7 +100,10 @@ impl MachineFile {
 
     fn read(path: &str) -> Result<Self, InputError> {
         let text = wakelab_input::read_text(Path::new(path)).map_err(|error| {
-            InputError::new(path, format!("the file cannot be read: {error}; expected a machine (.toml)"))
+            // Whoever knows a machine's name may take it for that of a file.
+            let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
+            let like = suggest(&nearest(&stem, NAMES.iter().copied()));
+            InputError::new(path, format!("the file cannot be read: {error}; expected a machine (.toml){like}"))
                 .with_hint("`wakelab machine list` shows the machines that need no file")
         })?;
         MachineFile::from_toml(&text, path)

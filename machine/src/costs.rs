@@ -184,7 +184,10 @@ costs! {
     /// What sched_ext costs on a machine, when a scheduler is loaded.
     ScxCosts:
     scx_op: Ns, "Calling an operation of a scheduler and coming back: `SCX_CALL_OP()` and the trampoline.";
-    scx_dsq: Ns, "How long the lock of a dispatch queue is held for a task that joins or leaves.";
+    scx_dsq: Ns, "How long the lock of a dispatch queue is held for a task that joins or leaves, if the CPU had it last.";
+    scx_line: Ns, "A cache line of a dispatch queue from another CPU of the LLC: two of them come where another CPU had \
+        the lock last.";
+    scx_line_far: Ns, "The same from another LLC.";
     scx_move: Ns, "Moving a task between run queues: `deactivate_task()`, the other lock, `activate_task()`.";
     scx_idle_words: Ns, "Reading 64 words of a mask for an idle CPU.";
     bpf_insn: Ps, "An instruction of a program in BPF, as the JIT compiles it.";
@@ -193,13 +196,29 @@ costs! {
     bpf_atomic: Ns, "An atomic operation, or taking a lock that is free.";
 }
 
+/// A cache line of another core of the LLC, where nothing is known of a machine: the value and its range, ns.
+const LLC_LINE: (u64, [u64; 2]) = (55, [26, 72]);
+/// One of another LLC.
+const FAR_LINE: (u64, [u64; 2]) = (135, [90, 260]);
+
+impl ScxCosts {
+    /// The same with cache lines of a machine on which they are known. `far` is `None` if there is one LLC.
+    pub(crate) fn with_lines(mut self, llc: Cost, far: Option<Cost>) -> Self {
+        self.scx_line = llc;
+        self.scx_line_far = far.unwrap_or(self.scx_line_far);
+        self
+    }
+}
+
 impl Default for ScxCosts {
     /// What a machine file that says nothing has. Nothing of it was measured on a real scheduler.
     fn default() -> Self {
         let cost = |name: &'static str, _: Unit| {
             let (value, [low, high], why) = match name {
                 "scx_op" => (20, [5, 60], "an indirect call or two, the trampoline and some stores: 15 to 200 cycles"),
-                "scx_dsq" => (25, [10, 100], "an atomic operation, a list and a counter in a line that others had"),
+                "scx_dsq" => (25, [10, 100], "an atomic operation, a list and a counter in lines of the own cache"),
+                "scx_line" => (LLC_LINE.0, LLC_LINE.1, "36 to 72 ns on a Xeon W9-3475X (KCORES core-to-core-latency)"),
+                "scx_line_far" => (FAR_LINE.0, FAR_LINE.1, "120 to 150 ns between two sockets of it, more on others"),
                 "scx_move" => (150, [50, 600], "two locks, one of which is in another CPU's cache, and two enqueues"),
                 "scx_idle_words" => (64, [16, 256], "a word a nanosecond: 8 words are a line, which others write"),
                 "bpf_insn" => (400, [150, 800], "one to a few of the processor's, at one to three a cycle"),

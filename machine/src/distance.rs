@@ -1,6 +1,6 @@
 //! How far cache lines come, and what operations cost by that.
 
-use crate::{Costs, Machine};
+use crate::{Cost, Costs, Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::CpuTopology;
 
@@ -120,6 +120,15 @@ impl Costs {
             cold_task: cold(self.cold_task.value, self.cold_task_far.value),
             cold_message: cold(self.cold_message.value, self.cold_message_far.value),
         }
+    }
+}
+
+impl ScxCosts {
+    /// What a cache line of a dispatch queue comes to at each distance, ns. `cluster_line` is that of the machine's
+    /// costs ([`Costs::cluster_line`]).
+    pub fn line_by_distance(&self, cluster_line: &Cost) -> ByDistance {
+        let (llc, far) = (self.scx_line.value, self.scx_line_far.value);
+        ByDistance([0, llc * cluster_line.value / 100, llc, far])
     }
 }
 

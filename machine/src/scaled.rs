@@ -1,6 +1,6 @@
 //! Costs that nobody measured: those of another machine times ratios of published numbers.
 
-use crate::{Amount, Cost, Costs, Origin, Unit};
+use crate::{Amount, Cost, Costs, Origin, ScxCosts, Unit};
 use std::fmt;
 
 /// What another machine's costs are scaled from: the speed of this one, whose costs were fitted.
@@ -12,6 +12,23 @@ pub struct Reference {
     pub llc_line: (u64, Origin),
     /// How long one takes from another LLC, ns.
     pub far_line: (u64, Origin),
+}
+
+impl Reference {
+    /// What sched_ext costs on a machine with these lines. Their ranges are those of machines on which nothing is known,
+    /// as far as they contain them.
+    pub(crate) fn scx_costs(&self) -> ScxCosts {
+        let unknown = ScxCosts::default();
+        let line = |(value, origin): &(u64, Origin), of: &Cost| Cost {
+            value: *value,
+            low: of.low.min(*value),
+            high: of.high.max(*value),
+            origin: origin.clone(),
+        };
+        let llc = line(&self.llc_line, &unknown.scx_line);
+        let far = line(&self.far_line, &unknown.scx_line_far);
+        unknown.with_lines(llc, Some(far))
+    }
 }
 
 /// The speed of a machine whose costs are scaled.

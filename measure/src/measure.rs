@@ -1,11 +1,13 @@
 //! [`Measure`]: counts the events of a run.
 
+use crate::activity::Counting;
 use crate::latency::Waits;
 use crate::log2_histogram::Log2Histogram;
 use crate::machine_state::{StateDetector, state_at};
 use crate::periods::Periods;
 use crate::rates::Seconds;
 use crate::regret::Regret;
+use crate::starved::{NeverRan, Turns};
 use crate::{RunStats, SearchStats, StateChange};
 use std::ops::Range;
 use wakelab_events::sim::{Event, Queued, Sink, Task};
@@ -37,6 +39,7 @@ pub struct Measure {
     /// By task: when its wake-up began, ns; [`NOT_WOKEN`] once it has run.
     woken: Vec<u64>,
     wakeup_latencies: Waits,
+    turns: Turns,
     periods: Periods,
     seconds: Seconds,
     /// The begin of the first transaction that was done, ns.
@@ -51,6 +54,7 @@ pub struct Measure {
     /// The sum of the largest utilisations that they could have had.
     sum_max_util: u64,
     states: StateDetector,
+    activity: Counting,
     regret: Option<Box<Regret>>,
 }
 
@@ -71,6 +75,7 @@ impl Measure {
             latencies: Waits::preallocated(),
             woken: Vec::new(),
             wakeup_latencies: Waits::preallocated(),
+            turns: Turns::default(),
             periods: Periods::default(),
             seconds: Seconds::default(),
             first_begin: None,
@@ -81,6 +86,7 @@ impl Measure {
             sum_util: 0,
             sum_max_util: 0,
             states: StateDetector::new(),
+            activity: Counting::new(settle_ns, end_ns, nr_cpus),
             regret: None,
         }
     }
@@ -106,6 +112,17 @@ impl Measure {
     /// windows that make it.
     pub fn changes_by(&self, time: u64) -> Vec<StateChange> {
         self.states.clone().finish(time)
+    }
+
+    /// Who never ran in the measured time of a run that ended at `ended_ns`, of the tasks that wait for a CPU then
+    /// (`Outcome::waiting`) and `of` tasks in all (`Outcome::nr_tasks`).
+    pub fn never_ran<'a>(
+        &self,
+        ended_ns: u64,
+        of: u64,
+        waiting: impl IntoIterator<Item = (Task, &'a str)>,
+    ) -> NeverRan {
+        self.turns.never_ran(self.settle_ns..ended_ns.min(self.end_ns), of, waiting)
     }
 
     /// The numbers of a run that ended at `ended_ns` (`Outcome::ended`), which is before the requested end if all tasks
@@ -137,12 +154,14 @@ impl Measure {
             rq_lock_pct: if busy > 0.0 { 100.0 * self.lock_wait as f64 / busy } else { 0.0 },
             switches_voluntary: self.switches_voluntary,
             switches_involuntary: self.switches_involuntary,
+            never_ran: NeverRan::default(),
             search: self.search,
             select_idle_cpu_ns: self.select_idle_cpu_ns.buckets(),
             llc_util: (self.sum_max_util > 0).then(|| self.sum_util as f64 / self.sum_max_util as f64),
             state: state_at(&changes, self.settle_ns),
             regret: self.regret.map(|regret| regret.finish(ended_ns, &changes)),
             changes,
+            activity: self.activity.finish(),
             power: None,
             scheduler: Vec::new(),
             scheduler_ops: Vec::new(),
@@ -181,6 +200,7 @@ impl Sink for Measure {
 
     #[inline]
     fn event(&mut self, time: u64, event: &Event) {
+        self.activity.event(time, event);
         match *event {
             Event::Wakeup { ref decision, queued, wakee, began, scan_began, scan_ended, claimed, workload, .. } => {
                 if let (Some(decision), true) = (decision, workload) {
@@ -210,8 +230,12 @@ impl Sink for Measure {
                 self.first_begin = Some(self.first_begin.map_or(begin, |first| first.min(begin)));
             }
             Event::Switch { cpu, prev, prev_sleeps, next } => {
-                self.idle.switch(time, cpu, prev.is_none(), next.is_none());
+                self.idle.switch(time, cpu, next.is_none());
+                if let Some(prev) = prev {
+                    self.turns.stops(time, prev);
+                }
                 if let Some(next) = next {
+                    self.turns.runs(time, next);
                     self.runs(time, next);
                 }
                 if prev.is_some() && self.measures(time) {
@@ -223,7 +247,11 @@ impl Sink for Measure {
                 self.periods.done(task, thread, slack_ns);
             }
             Event::LockWait { ns, .. } if self.measures(time) => self.lock_wait += ns,
-            Event::Migrate { .. } if self.measures(time) => self.migrations += 1,
+            Event::Enqueue { task, .. } => self.turns.queued(time, task),
+            Event::Migrate { task, .. } => {
+                self.turns.moved(time, task);
+                self.migrations += u64::from(self.measures(time));
+            }
             Event::IdleScan { sum_util, weight, .. } if self.measures(time) => {
                 self.sum_util += sum_util;
                 self.sum_max_util += u64::from(weight) * 1024;
@@ -249,13 +277,16 @@ impl IdleTime {
         IdleTime { window, idle_since: vec![Some(0); nr_cpus as usize], ended: 0 }
     }
 
-    /// Receives a CPU's switch between two tasks, or a task and idle.
+    /// Receives a CPU's switch. What it switches from does not matter: a task that was moved away while it ran has lost
+    /// the CPU before the switch, which then is from nobody, to idle as well. The stopper that moves it is busy up to
+    /// there.
     #[inline]
-    fn switch(&mut self, time: u64, cpu: Cpu, from_idle: bool, to_idle: bool) {
-        if from_idle == to_idle {
+    fn switch(&mut self, time: u64, cpu: Cpu, to_idle: bool) {
+        let since = &mut self.idle_since[cpu as usize];
+        if since.is_some() == to_idle {
             return;
         }
-        let since = std::mem::replace(&mut self.idle_since[cpu as usize], to_idle.then_some(time));
+        let since = std::mem::replace(since, to_idle.then_some(time));
         self.ended += self.within_window(since, time);
     }
 

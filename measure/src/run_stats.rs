@@ -1,7 +1,7 @@
 //! [`RunStats`]: the numbers of one run.
 
 use crate::regret::RegretStats;
-use crate::{Bucket, Latency, Rates, SearchStats, State, StateChange, ThreadPeriods};
+use crate::{Activity, Bucket, Latency, NeverRan, Rates, SearchStats, State, StateChange, ThreadPeriods};
 use serde::{Deserialize, Serialize};
 use wakelab_pm::power::PowerStats;
 use wakelab_workload::{
@@ -52,6 +52,9 @@ pub struct RunStats {
     pub switches_voluntary: u64,
     /// Switches away from a task that was preempted or yielded (`nr_involuntary_switches`).
     pub switches_involuntary: u64,
+    /// Tasks of the workload that could run and got no CPU in the measured time. The caller that ran the simulation
+    /// adds them ([`Measure::never_ran`](crate::Measure::never_ran)).
+    pub never_ran: NeverRan,
     /// Search statistics.
     pub search: SearchStats,
     /// Durations of `select_idle_cpu()`, ns, by powers of two.
@@ -62,6 +65,8 @@ pub struct RunStats {
     pub state: State,
     /// All changes of state in the whole run, including the time before measuring.
     pub changes: Vec<StateChange>,
+    /// How often the code ran that features and tunables switch.
+    pub activity: Activity,
     /// What perfect knowledge would have changed; `None` if it was not requested.
     pub regret: Option<RegretStats>,
     /// Frequencies, idle states and energy; `None` if the run has no power management. The caller that ran the

@@ -1,6 +1,8 @@
 //! Switches, wake-ups and states of a CPU, gathered in bundles.
 
-use crate::schema::{CompactSched, CpuState, FtraceEvent, FtraceEventBundle, SchedSwitch};
+use crate::schema::{
+    CompactSched, CpuState, FtraceEvent, FtraceEventBundle, SchedMigrateTask, SchedSwitch, SchedWakeup,
+};
 use rustc_hash::FxHashMap;
 
 /// The events of a bundle, about.
@@ -27,12 +29,13 @@ pub(crate) struct CpuEvents {
 }
 
 impl CpuEvents {
-    /// Adds a switch. Compact switches have the next task only, so the first of a CPU is written in full.
+    /// Adds a switch. Compact switches have the next task only, so the first of a CPU is written in full, and so is one
+    /// before which others are missing.
     pub(crate) fn switch(&mut self, t_ns: u64, prev: (i32, &str), sleeps: bool, next: (i32, &str)) {
         let state = if sleeps { SLEEPS } else { RUNNING };
         // Load balancing may add switches that are not in the order of time. The times of a CPU must not decrease.
         let t_ns = t_ns.max(self.last_switch);
-        if self.running.is_none() {
+        if self.running != Some(prev.0) {
             self.events.push(FtraceEvent {
                 timestamp: Some(t_ns),
                 pid: Some(prev.0 as u32),
@@ -60,7 +63,42 @@ impl CpuEvents {
         self.running = Some(next.0);
     }
 
-    /// Adds a wake-up by this CPU.
+    /// Adds a wake-up by this CPU, made by the task `waker`, with where the wakee ran last, if that is known, and where
+    /// it goes: the two events that the kernel has of it. Without the first CPU it is that of a new task.
+    pub(crate) fn woken(&mut self, t_ns: u64, waker: i32, wakee: (i32, &str), prev_cpu: Option<u32>, dest_cpu: u32) {
+        let of = |cpu: u32| SchedWakeup {
+            comm: Some(wakee.1.to_owned()),
+            pid: Some(wakee.0),
+            prio: Some(PRIO),
+            target_cpu: Some(cpu as i32),
+        };
+        let event = || FtraceEvent { timestamp: Some(t_ns), pid: Some(waker as u32), ..FtraceEvent::default() };
+        match prev_cpu {
+            Some(prev_cpu) => {
+                self.events.push(FtraceEvent { sched_waking: Some(of(prev_cpu)), ..event() });
+                self.events.push(FtraceEvent { sched_wakeup: Some(of(dest_cpu)), ..event() });
+            }
+            None => self.events.push(FtraceEvent { sched_wakeup_new: Some(of(dest_cpu)), ..event() }),
+        }
+    }
+
+    /// Adds the migration of a task from this CPU.
+    pub(crate) fn migrates(&mut self, t_ns: u64, task: (i32, &str), from_cpu: u32, to_cpu: u32) {
+        self.events.push(FtraceEvent {
+            timestamp: Some(t_ns),
+            pid: Some(0),
+            sched_migrate_task: Some(SchedMigrateTask {
+                comm: Some(task.1.to_owned()),
+                pid: Some(task.0),
+                prio: Some(PRIO),
+                orig_cpu: Some(from_cpu as i32),
+                dest_cpu: Some(to_cpu as i32),
+            }),
+            ..FtraceEvent::default()
+        });
+    }
+
+    /// Adds a wake-up by this CPU. `target_cpu` is where the wakee ran last.
     pub(crate) fn waking(&mut self, t_ns: u64, wakee: (i32, &str), target_cpu: u32) {
         let t_ns = t_ns.max(self.last_waking);
         let since = if self.compact.waking_timestamp.is_empty() { 0 } else { self.last_waking };

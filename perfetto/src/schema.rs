@@ -17,6 +17,9 @@ pub struct TracePacket {
     /// Events of the kernel on one CPU.
     #[prost(message, optional, tag = "1")]
     pub ftrace_events: Option<FtraceEventBundle>,
+    /// Names of tasks.
+    #[prost(message, optional, tag = "2")]
+    pub process_tree: Option<ProcessTree>,
     /// When, ns of CLOCK_BOOTTIME if no other clock is given.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
@@ -35,6 +38,25 @@ pub struct TracePacket {
     /// The description of a track.
     #[prost(message, optional, tag = "60")]
     pub track_descriptor: Option<TrackDescriptor>,
+}
+
+/// Processes with their threads, of which the names are read or written (`process_tree.proto`).
+#[derive(Clone, PartialEq, Message)]
+pub struct ProcessTree {
+    /// The threads.
+    #[prost(message, repeated, tag = "2")]
+    pub threads: Vec<ProcessThread>,
+}
+
+/// A thread of a process.
+#[derive(Clone, PartialEq, Message)]
+pub struct ProcessThread {
+    /// The task.
+    #[prost(int32, optional, tag = "1")]
+    pub tid: Option<i32>,
+    /// Its name.
+    #[prost(string, optional, tag = "2")]
+    pub name: Option<String>,
 }
 
 /// Interned names (`interned_data.proto`).

@@ -2,7 +2,7 @@
 
 use crate::packets::{Event, Packets, Written};
 use crate::sched::CpuEvents;
-use crate::schema::{EventType, TracePacket};
+use crate::schema::{EventType, ProcessThread, ProcessTree, TracePacket};
 use crate::tracks::{Argument, Counter, Track, Tracks};
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
@@ -90,7 +90,8 @@ impl<W: Write> Trace<W> {
         self.cpus.get(cpu as usize)?.running
     }
 
-    /// Writes a wake-up of `wakee` by the waker (CPU and pid), with the search for its CPU, if there was events.
+    /// Writes a wake-up of `wakee` by the waker (CPU and pid), with the search for its CPU, if there was one.
+    /// `target_cpu` is that of `sched_waking`: where the wakee ran last.
     ///
     /// # Errors
     /// Fails if the output cannot be written.
@@ -106,6 +107,49 @@ impl<W: Write> Trace<W> {
         let Some(events) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
         events.waking(t_ns, pid_and_name(&self.names, wakee), target_cpu);
         self.flush_if_full(cpu)?;
+        self.searched((cpu, pid), wakee, search)
+    }
+
+    /// Writes a recorded wake-up with all that its events have, so that it is the same when it is imported: where the
+    /// wakee ran last, if that is known, and where it goes.
+    ///
+    /// # Errors
+    /// Fails if the output cannot be written.
+    pub fn recorded_wake(
+        &mut self,
+        t_ns: u64,
+        (cpu, pid): (u32, i32),
+        wakee: i32,
+        (prev_cpu, dest_cpu): (Option<u32>, u32),
+        search: Option<Search<'_>>,
+    ) -> io::Result<()> {
+        let Some(events) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
+        events.woken(t_ns, pid, pid_and_name(&self.names, wakee), prev_cpu, dest_cpu);
+        self.flush_if_full(cpu)?;
+        self.searched((cpu, pid), wakee, search)
+    }
+
+    /// Writes a recorded migration.
+    ///
+    /// # Errors
+    /// Fails if the output cannot be written.
+    pub fn migrates(&mut self, t_ns: u64, pid: i32, from_cpu: u32, to_cpu: u32) -> io::Result<()> {
+        let Some(events) = self.cpus.get_mut(from_cpu as usize) else { return Ok(()) };
+        events.migrates(t_ns, pid_and_name(&self.names, pid), from_cpu, to_cpu);
+        self.flush_if_full(from_cpu)
+    }
+
+    /// Writes the name of a task as the list of processes has it: that of a task which is in no other event.
+    ///
+    /// # Errors
+    /// Fails if the output cannot be written.
+    pub fn listed_name(&mut self, pid: i32, name: &str) -> io::Result<()> {
+        self.name(pid, name);
+        let threads = vec![ProcessThread { tid: Some(pid), name: Some(name.to_owned()) }];
+        self.packets.write(&TracePacket { process_tree: Some(ProcessTree { threads }), ..TracePacket::default() })
+    }
+
+    fn searched(&mut self, (cpu, pid): (u32, i32), wakee: i32, search: Option<Search<'_>>) -> io::Result<()> {
         let Some(search) = search else { return Ok(()) };
         let track = self.track(if pid == IDLE.0 { Track::IdleOf(cpu) } else { Track::Thread(pid) })?;
         let mut begin = Event { arguments: search.arguments, ..Event::new(EventType::SliceBegin, track) };

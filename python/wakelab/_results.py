@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[int, int, str], object]
 
 #: What a verdict says in a word. `mixed`: some rows are better and some worse.
-VerdictKind: TypeAlias = Literal["better", "worse", "mixed", "same", "identical", "untested"]
+VerdictKind: TypeAlias = Literal["better", "worse", "mixed", "undecided", "same", "identical", "untested"]
 
 _R = TypeVar("_R", bound="Result")
 
@@ -44,6 +44,7 @@ class Verdict:
         lines: That sentence, what it takes chance for, and what is known of the model.
         better: Rows in which the other side is better, by more than noise and more than chance.
         worse: Rows in which it is worse.
+        undecided: Rows in which it would be one of both, but not with other constants.
         same: Rows in which no difference is shown.
         identical: Rows whose sides have the same value with every seed.
         untested: Rows with one run a side.
@@ -53,6 +54,7 @@ class Verdict:
     lines: tuple[str, ...]
     better: int
     worse: int
+    undecided: int
     same: int
     identical: int
     untested: int
@@ -66,6 +68,8 @@ class Verdict:
             return "better"
         if self.worse:
             return "worse"
+        if self.undecided:
+            return "undecided"
         if self.untested:
             return "untested"
         return "same" if self.same else "identical"
@@ -75,7 +79,8 @@ class Verdict:
 
     @classmethod
     def _of(cls, value: dict[str, Any]) -> Verdict:
-        counts = {name: int(value[name]) for name in ("better", "worse", "same", "identical", "untested")}
+        names = ("better", "worse", "undecided", "same", "identical", "untested")
+        counts = {name: int(value[name]) for name in names}
         return cls(text=value["text"], lines=tuple(value["lines"]), **counts)
 
 

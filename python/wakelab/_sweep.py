@@ -214,23 +214,14 @@ def _cluster(ray: Any, engine: str, jobs: int | None) -> Iterator[None]:
         return
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
-        if engine != "ray":
-            address = engine if engine.startswith("ray://") else engine.removeprefix("ray:")
-            # Ray itself asks for minutes.
-            host, _, port = address.removeprefix("ray://").rpartition(":")
-            socket.create_connection((host, int(port)), timeout=_ANSWERS).close()
-            ray.init(address=address, **options)
-        elif os.environ.get("RAY_ADDRESS"):
-            ray.init(**options)
-        else:
-            # Without an address Ray would take the cluster that somebody has started on this machine.
-            ray.init(
-                address="local",
-                num_cpus=jobs,
-                include_dashboard=False,
-                object_store_memory=_STORE,
-                **options,
-            )
+        # Ray lets its workers import from the folder in which it is initialized. What lies in the current one may be
+        # anybody's.
+        here = os.getcwd()
+        os.chdir("/")
+        try:
+            _initialize(ray, engine, jobs, options)
+        finally:
+            os.chdir(here)
     except Exception as error:
         raise InputError(
             f"engine: {engine}: no cluster answers: {error}\n"
@@ -241,3 +232,24 @@ def _cluster(ray: Any, engine: str, jobs: int | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _initialize(ray: Any, engine: str, jobs: int | None, options: dict[str, Any]) -> None:
+    """Reaches the cluster, or starts one."""
+    if engine != "ray":
+        address = engine if engine.startswith("ray://") else engine.removeprefix("ray:")
+        # Ray itself asks for minutes.
+        host, _, port = address.removeprefix("ray://").rpartition(":")
+        socket.create_connection((host, int(port)), timeout=_ANSWERS).close()
+        ray.init(address=address, **options)
+    elif os.environ.get("RAY_ADDRESS"):
+        ray.init(**options)
+    else:
+        # Without an address Ray would take the cluster that somebody has started on this machine.
+        ray.init(
+            address="local",
+            num_cpus=jobs,
+            include_dashboard=False,
+            object_store_memory=_STORE,
+            **options,
+        )

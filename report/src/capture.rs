@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_input::{cpulist_text, duration_text, printable};
 use wakelab_study::capture::{
-    Captured, CapturedGroup, CapturedTaskGroup, Fidelity, FidelityRow, Likeness, Losses, PredictedRow, Prediction,
+    Captured, CapturedGroup, CapturedTaskGroup, Check, Fidelity, FidelityRow, Likeness, Losses, PredictedRow,
+    Prediction, Rates,
 };
 use wakelab_study::compare::Comparison;
 use wakelab_study::verdict::{Certainty, Verdict};
@@ -29,13 +30,18 @@ pub fn text(captured: &Captured) -> String {
         fixed(100.0 * captured.busy, 1),
         captured.load
     );
-    let mut groups = table(&["groups", "tasks", "names", "what they do"], 0);
+    let head = ["groups", "tasks", "names", "what they do", "wake-ups/s", "model", "busy %", "model"];
+    let mut groups = table(&head, 0);
     for group in captured.groups.iter().take(MOST_GROUPS) {
         groups.add_row([
             thousands(group.instances.into()),
             thousands(group.nr_tasks as u64),
             names(group),
             does(group).to_owned(),
+            number(group.recorded.wakeups),
+            number(group.model.wakeups),
+            number(100.0 * group.recorded.busy),
+            number(100.0 * group.model.busy),
         ]);
     }
     text += &table_text(&groups);
@@ -49,6 +55,7 @@ pub fn text(captured: &Captured) -> String {
             let _ = writeln!(text, "and {}", count(more as u64, "more control group"));
         }
     }
+    let _ = writeln!(text, "\n{}", check(&captured.check));
     let mut losses = losses(&captured.losses);
     losses.extend(captured.repeated_ns.map(|ns| {
         format!("the first {} alone are done again and again: more steps do not fit in a workload", duration_text(ns))
@@ -58,6 +65,30 @@ pub fn text(captured: &Captured) -> String {
     }
     losses.iter().for_each(|loss| _ = writeln!(text, "{loss}"));
     text
+}
+
+/// The model against the recording, in a line.
+fn check(check: &Check) -> String {
+    let of = |rates: &Rates| format!("{} wake-ups/s, busy {}%", number(rates.wakeups), number(100.0 * rates.busy));
+    format!("check: recorded {}; the model, without a scheduler: {}", of(&check.recorded), of(&check.model))
+}
+
+/// What is to be warned of if the model does more or less than was recorded: which groups do. `None` if all do about as
+/// much.
+pub fn off(captured: &Captured) -> Option<String> {
+    const MOST: usize = 3;
+    let all: Vec<String> = captured.off().map(names).collect();
+    let more = all.len().saturating_sub(MOST);
+    let which = match all.len() {
+        0 if !captured.check.model.is_off(&captured.check.recorded) => return None,
+        0 => "all groups together".to_owned(),
+        _ => all.iter().take(MOST).cloned().collect::<Vec<_>>().join("; "),
+    };
+    let more = if more > 0 { format!(" and {}", count(more as u64, "more group")) } else { String::new() };
+    Some(format!(
+        "the model does more or less than was recorded, by more than 30%: {which}{more}; \
+         --exact keeps every step, and a shorter --window leaves out what is not alike"
+    ))
 }
 
 /// The control groups.
@@ -125,9 +156,78 @@ pub struct WhatIf<'a> {
     pub comparisons: &'a [Comparison],
 }
 
-/// What a recording would have been under other policies: how much the captured workload is like the recording, then
-/// what is predicted for each side, and the comparison.
+/// The most lines of each table of an answer.
+const MOST_OF_AN_ANSWER: usize = 8;
+
+/// The answer to a question about a recording, on one screen: the verdict on each side and what changes most, then how
+/// far to trust it. [`whatif_details`] has the rest.
 pub fn whatif(asked: &WhatIf<'_>) -> String {
+    let verdict_of = asked.fidelity.verdict();
+    let alike = verdict_of != Likeness::Not;
+    let mut text = String::new();
+    for (prediction, comparison) in asked.predictions.iter().zip(asked.comparisons) {
+        if alike {
+            text += compare::verdict_text(&judged(comparison)).trim_start();
+        } else {
+            let _ = writeln!(
+                text,
+                "{}: no verdict, as the simulation is not like the recording",
+                printable(&prediction.side)
+            );
+        }
+        let changed = changed_most(prediction);
+        let all = prediction.rows.len();
+        text = text + "\n" + &predicted(&prediction.side, &changed);
+        if changed.len() < all {
+            let _ = writeln!(text, "and {}, which change less", count((all - changed.len()) as u64, "more row"));
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(text, "how like the recording it is: {}", verdict(verdict_of));
+    text += &unlike(asked.fidelity);
+    let captured = asked.captured;
+    let _ = writeln!(
+        text,
+        "captured: {}, CPUs busy {}% of it",
+        duration_text(captured.window_ns.1),
+        fixed(100.0 * captured.busy, 1)
+    );
+    text
+}
+
+/// The quantities that a side changes most, in their order.
+fn changed_most(prediction: &Prediction) -> Vec<&PredictedRow> {
+    let change = |row: &PredictedRow| {
+        let (before, after) = (row.as_recorded.simulated, row.predicted);
+        (after - before).abs() / before.abs().max(after.abs()).max(f64::MIN_POSITIVE)
+    };
+    let mut places: Vec<usize> = (0..prediction.rows.len()).collect();
+    places.sort_by(|&a, &b| change(&prediction.rows[b]).total_cmp(&change(&prediction.rows[a])).then(a.cmp(&b)));
+    places.truncate(MOST_OF_AN_ANSWER);
+    places.sort_unstable();
+    places.into_iter().map(|place| &prediction.rows[place]).collect()
+}
+
+/// The rows that are least like the recording, if some are not like it.
+fn unlike(found: &Fidelity) -> String {
+    let mut rows: Vec<&FidelityRow> =
+        found.rows.iter().filter(|row| row.likeness().is_some_and(|likeness| likeness != Likeness::Faithful)).collect();
+    // Sorting keeps the order of rows that are alike.
+    rows.sort_by_key(|row| std::cmp::Reverse(row.likeness()));
+    let (shown, all) = (rows.len().min(MOST_OF_AN_ANSWER), rows.len());
+    if all == 0 {
+        return String::new();
+    }
+    let mut text = table_text(&likeness_table(rows.into_iter().take(MOST_OF_AN_ANSWER)));
+    if shown < all {
+        let _ = writeln!(text, "and {}", count((all - shown) as u64, "more such row"));
+    }
+    text
+}
+
+/// All about what a recording would have been under other policies: how much the captured workload is like the
+/// recording, then what is predicted for each side, and the comparison.
+pub fn whatif_details(asked: &WhatIf<'_>) -> String {
     let mut text = text(asked.captured);
     text.push('\n');
     text += &fidelity(asked.fidelity);
@@ -137,7 +237,8 @@ pub fn whatif(asked: &WhatIf<'_>) -> String {
         true => "",
     };
     for prediction in asked.predictions {
-        text = text + "\n" + warning + &predicted(prediction);
+        let rows: Vec<&PredictedRow> = prediction.rows.iter().collect();
+        text = text + "\n" + warning + &predicted(&prediction.side, &rows);
     }
     for comparison in asked.comparisons {
         text = text + "\n" + warning + &compare::table(comparison);
@@ -159,15 +260,15 @@ fn number(value: f64) -> String {
 }
 
 /// What is predicted for a side, for a terminal.
-fn predicted(prediction: &Prediction) -> String {
-    let came_out = prediction.rows.iter().any(|row| row.came_out.is_some());
-    let side = printable(&prediction.side);
+fn predicted(side: &str, predicted: &[&PredictedRow]) -> String {
+    let came_out = predicted.iter().any(|row| row.came_out.is_some());
+    let side = printable(side);
     let mut head = vec![&*side, "unit", "recorded", "simulated", "predicted"];
     if came_out {
         head.extend(["came out", "alike"]);
     }
     let mut rows = table(&head, 2);
-    for row in &prediction.rows {
+    for row in predicted {
         let mut cells = vec![
             printable(&row.as_recorded.quantity).into_owned(),
             row.as_recorded.unit.to_owned(),
@@ -186,8 +287,12 @@ fn predicted(prediction: &Prediction) -> String {
 
 /// How much the simulation of a captured workload is like the recording, for a terminal.
 pub fn fidelity(found: &Fidelity) -> String {
+    format!("{}\nverdict: {}\n", table_text(&likeness_table(found.rows.iter())), verdict(found.verdict()))
+}
+
+fn likeness_table<'a>(of: impl Iterator<Item = &'a FidelityRow>) -> comfy_table::Table {
     let mut rows = table(&["as recorded, simulated", "unit", "recorded", "simulated", "alike"], 2);
-    for row in &found.rows {
+    for row in of {
         rows.add_row([
             printable(&row.quantity).into_owned(),
             row.unit.to_owned(),
@@ -196,7 +301,7 @@ pub fn fidelity(found: &Fidelity) -> String {
             row.likeness().map_or(String::new(), |likeness| likeness.name().to_owned()),
         ]);
     }
-    format!("{}\nverdict: {}\n", table_text(&rows), verdict(found.verdict()))
+    rows
 }
 
 /// A verdict in words.
@@ -249,6 +354,10 @@ fn prediction_row(row: &PredictedRow) -> Value {
     })
 }
 
+fn rates(rates: &Rates) -> Value {
+    json!({"wakeups_per_s": rates.wakeups, "busy_pct": 100.0 * rates.busy})
+}
+
 /// What was captured, as JSON.
 pub fn json(captured: &Captured) -> Value {
     let Losses { unseen_wakeups, woken_awake, unknown_wakers, never_ran, implied_replies } = captured.losses;
@@ -267,7 +376,14 @@ pub fn json(captured: &Captured) -> Value {
             "cycles": group.cycles,
             "kernel": group.kernel,
             "once": group.once,
+            "recorded": rates(&group.recorded),
+            "model": rates(&group.model),
         })).collect::<Vec<_>>(),
+        "check": {
+            "recorded": rates(&captured.check.recorded),
+            "model": rates(&captured.check.model),
+            "length_ns": captured.check.length_ns,
+        },
         "control_groups": captured.task_groups.iter().map(|CapturedTaskGroup { name, group, nr_tasks }| json!({
             "name": name,
             "weight": group.weight,

@@ -17,9 +17,11 @@ pub(crate) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// A text as no spreadsheet runs it: one that begins a formula, as a workload's name may, gets an apostrophe before it.
+/// A text as no spreadsheet runs it: one that begins as a formula does, as a workload's name may, gets an apostrophe
+/// before it, whatever follows; so a text stays a text in a spreadsheet, too, where `+1` would be the number 1. A dash
+/// alone stands for nothing, and numbers are no texts ([`number`]).
 pub(crate) fn text(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.len() > 1 && text.parse::<f64>().is_err();
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text != "-";
     if formula { format!("'{text}") } else { text.to_owned() }
 }
 
@@ -50,10 +52,12 @@ mod tests {
     #[test]
     fn no_name_is_a_formula() {
         assert_eq!(
-            ["=1+1", "@SUM(A1)", "+cmd|'/C calc'!A0", "-2+3", "\t=1"].map(text).map(|cell| cell.starts_with('\'')),
-            [true; 5]
+            ["=1+1", "@SUM(A1)", "+cmd|'/C calc'!A0", "-2+3", "\t=1", "+1", "-1.5", "=", "+"]
+                .map(text)
+                .map(|cell| cell.starts_with('\'')),
+            [true; 9]
         );
-        let plain = ["netperf", "", "-", "-1.5", "+3", "a=b", "28 threads", "TCP_RR"];
+        let plain = ["netperf", "", "-", "1.5", "a=b", "28 threads", "TCP_RR"];
         assert_eq!(plain.map(text), plain);
     }
 }

@@ -6,6 +6,7 @@ use crate::table::{table as new_table, text as table_text, with_text_at_end};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use textwrap::Options;
+use wakelab_study::compare::Better;
 use wakelab_study::diff::{Diff, DiffRow, Setting};
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
@@ -18,6 +19,9 @@ const SHOWN: usize = 20;
 pub fn text(diff: &Diff, verdict: &Verdict<'_>) -> String {
     let mut text = format!("A  {}\nB  {}\n", diff.a, diff.b);
     text += &settings(&diff.settings);
+    for note in &diff.notes {
+        let _ = write!(text, "\n{}\n", textwrap::fill(note, Options::new(WIDTH).subsequent_indent("  ")));
+    }
     let groups = diff.rows.iter().zip(&verdict.rows).collect::<Vec<_>>();
     for rows in groups.chunk_by(|(a, _), (b, _)| group(a) == group(b)) {
         text += &results(rows);
@@ -33,8 +37,11 @@ pub fn text(diff: &Diff, verdict: &Verdict<'_>) -> String {
 }
 
 /// Rows of results are grouped by benchmark and unit, those of recordings by what they are about.
-fn group(row: &DiffRow) -> (&str, &str) {
-    (&row.benchmark, if row.side.is_empty() { "" } else { &row.unit })
+fn group(row: &DiffRow) -> (&str, &str, &str) {
+    match row.side.is_empty() {
+        true => (&row.benchmark, "", ""),
+        false => (&row.benchmark, &row.unit, better_if(row.better)),
+    }
 }
 
 fn some(names: &[String]) -> String {
@@ -71,7 +78,7 @@ fn results(rows: &[(&DiffRow, &JudgedRow)]) -> String {
     let mut columns: Vec<&str> = Vec::new();
     columns.extend(machines.then_some("machine"));
     columns.extend(kernels.then_some("kernel"));
-    columns.extend(if of_results { &["case", "load", "side"][..] } else { &["quantity", "unit"][..] });
+    columns.extend(if of_results { &["case", "load", "side"][..] } else { &["quantity", "unit", "better if"][..] });
     let text_columns = columns.len();
     columns.extend(["A ± std%", "B ± std%", "B to A %", "95% interval", "p", "n"]);
     columns.extend(compared.then_some("compare% A, B"));
@@ -83,7 +90,7 @@ fn results(rows: &[(&DiffRow, &JudgedRow)]) -> String {
         line.extend(kernels.then(|| row.kernel.clone()));
         match of_results {
             true => line.extend([row.case.clone(), row.load.clone(), row.side.clone()]),
-            false => line.extend([row.case.clone(), row.unit.clone()]),
+            false => line.extend([row.case.clone(), row.unit.clone(), better_if(row.better).to_owned()]),
         }
         let [mean_a, mean_b] = row.means();
         let [std_a, std_b] = row.std_pcts();
@@ -106,18 +113,28 @@ fn results(rows: &[(&DiffRow, &JudgedRow)]) -> String {
         table.add_row(line);
     }
     let title = match of_results {
-        true => format!("{}, {}; positive is better", first.benchmark, first.unit),
-        false => format!(
-            "{}; {}",
-            first.benchmark,
-            if rows.iter().any(|(row, _)| row.better.is_some()) {
-                "positive is better where there is a better"
-            } else {
-                "positive is more"
-            }
-        ),
+        true => {
+            let good = better_if(first.better);
+            format!("{}, {}, {good} is better; %: positive is B better than A", first.benchmark, first.unit)
+        }
+        false if rows.iter().any(|(row, _)| row.better.is_some()) => {
+            format!(
+                "{}; %: with a \"better if\" positive is B better than A, else it is B more than A",
+                first.benchmark
+            )
+        }
+        false => format!("{}; %: positive is B more than A", first.benchmark),
     };
     format!("\n{title}\n\n{}", table_text(&table))
+}
+
+/// The direction in which a quantity is better; nothing where there is none.
+fn better_if(better: Option<Better>) -> &'static str {
+    match better {
+        Some(Better::Higher) => "higher",
+        Some(Better::Lower) => "lower",
+        None => "",
+    }
 }
 
 fn conclusion(verdict: &Verdict<'_>) -> String {
@@ -138,7 +155,7 @@ fn conclusion(verdict: &Verdict<'_>) -> String {
     } else {
         let named = |which| {
             let mut rows: Vec<&JudgedRow> = verdict.rows_that_are(which).collect();
-            rows.sort_by(|a, b| b.compare_pct.abs().total_cmp(&a.compare_pct.abs()));
+            rows.sort_by(|a, b| b.size().total_cmp(&a.size()));
             let one = |row: &&JudgedRow| {
                 let parts = [&row.machine, &row.kernel, &row.benchmark, &row.case, &row.load];
                 let place: Vec<&str> = parts.iter().map(|part| part.as_str()).filter(|part| !part.is_empty()).collect();
@@ -193,6 +210,7 @@ pub fn json(diff: &Diff, verdict: &Verdict<'_>) -> Value {
         "wakelab": VERSION,
         "a": diff.a,
         "b": diff.b,
+        "notes": diff.notes,
         "settings": diff.settings.iter().map(setting).collect::<Vec<_>>(),
         "rows": diff.rows.iter().zip(&verdict.rows).map(row).collect::<Vec<_>>(),
         "only_a": diff.only_a,

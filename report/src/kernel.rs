@@ -73,6 +73,16 @@ pub fn show_text(preset: &Preset) -> String {
         tunables.add_row([tunable.kernel_name.to_owned(), value, unit, tunable.doc.to_owned()]);
     }
     text += &table_text(&tunables);
+    let scaled = preset.tunables.list().into_iter().filter(|tunable| tunable.scaled && tunable.value.is_some());
+    let files: Vec<&str> = scaled.filter_map(|tunable| preset.file_of_scaled(tunable.name)).collect();
+    if !files.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nScaled by CPUs: the kernel multiplies these by 1 + log2 of its CPUs, 8 of them at most: by 2 on 2 CPUs, 3 \
+             on 4, 4 on 8 or more. The product is what it acts on, and what it shows in {}.",
+            files.join(", ")
+        );
+    }
 
     let _ = writeln!(text, "\nRules of the code, by unit of the kernel\n");
     let mut rules = table(&["unit", "rule", "form", "what it is about"], 4);

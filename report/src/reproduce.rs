@@ -9,7 +9,7 @@ use crate::numbers::count;
 use crate::table::{table, text as table_text};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
-use wakelab_study::reproduce::{Class, Plan, Scoreboard, Scored, ScoredTable, Summary, record};
+use wakelab_study::reproduce::{Class, Plan, Scoreboard, Scored, ScoredTable, Summary, distance, record};
 
 /// The scoreboard for a terminal.
 pub fn text(board: &Scoreboard) -> String {
@@ -233,7 +233,7 @@ pub(crate) fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     );
     add("large effects with the wrong sign", compared.then(|| summary.wrong_sign.to_string()));
     add("class agreement", summary.class_agreement_pct.map(|pct| format!("{pct:.0}%")));
-    add("median distance", summary.median_abs_diff.map(|pct| format!("{pct:.2} points")));
+    add("median distance", summary.median_log_distance.map(|log| format!("a factor of {:.3}", log.exp())));
     add("skill", summary.skill.map(|skill| format!("{skill:.2}")));
     add("RMS log error of the baseline's curve", summary.curve_rms_log_error.map(|error| format!("{error:.2}")));
     add("correlation of the time in run-queue locks", summary.rq_lock_correlation.map(|r| format!("{r:.2}")));
@@ -333,8 +333,7 @@ pub fn csv(board: &Scoreboard) -> String {
 
 /// Rows whose class is not the published one, with the names of their tables, the farthest first.
 pub(crate) fn missed(board: &Scoreboard) -> Vec<(&str, &Scored)> {
-    let distance =
-        |row: &Scored| row.published_compare_pct.zip(row.simulated_compare_pct).map_or(0.0, |(a, b)| (a - b).abs());
+    let far = |row: &Scored| distance(row).unwrap_or(0.0);
     let missed = |row: &&Scored| {
         let [published, simulated] = classes(row);
         published.zip(simulated).is_some_and(|(a, b)| a != b)
@@ -344,7 +343,7 @@ pub(crate) fn missed(board: &Scoreboard) -> Vec<(&str, &Scored)> {
         table.rows.iter().filter(missed).map(move |row| (name, row))
     });
     let mut found: Vec<(&str, &Scored)> = of_table.collect();
-    found.sort_by(|a, b| distance(b.1).total_cmp(&distance(a.1)));
+    found.sort_by(|a, b| far(b.1).total_cmp(&far(a.1)));
     found
 }
 

@@ -32,7 +32,7 @@ pub struct Again {
 
 fn what_it_is(kind: Kind) -> String {
     match kind {
-        Kind::Fault => "a program did what it may not".to_owned(),
+        Kind::Fault => "a program did what it may not, or hung".to_owned(),
         Kind::Error => "the scheduler ended".to_owned(),
         Kind::Stall => format!("a task did not run for {} s", LONG_TIMEOUT_MS / 1000),
         Kind::Order => "the core called an operation out of order, which is an error of wakelab".to_owned(),

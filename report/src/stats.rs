@@ -38,6 +38,14 @@ pub fn text(stats: &Stats, top: usize) -> String {
     text
 }
 
+/// The share of a sample: `12.5%`, with as many digits as it takes.
+pub fn sampled(share: f64) -> String {
+    match 100.0 * share {
+        pct if pct < 0.1 => format!("{pct:.3}%"),
+        pct => format!("{pct:.1}%"),
+    }
+}
+
 pub(crate) fn title(run: &Run) -> String {
     let words = [run.kind, &run.kernel, &run.machine, &run.workload, &run.variant];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
@@ -188,6 +196,15 @@ pub(crate) fn notes(stats: &Stats) -> String {
     let mut text = String::new();
     for (number, tally) in (1..).zip(stats.values()) {
         let RunTally { unscored, unseen, has_waits, balanced, all, imported, .. } = tally;
+        if let Some(share) = tally.recorder.and_then(|counts| counts.sample()) {
+            let _ = writeln!(
+                text,
+                "\n{number}: a sample: it has {} of the decisions, the others were left out by filters, --sample or \
+                 --max-rate. Counts are those of the sample, and the longest wait may be missing; shares and \
+                 percentiles stand for all decisions only if --sample alone chose.",
+                sampled(share)
+            );
+        }
         if *unscored > 0 {
             let _ = writeln!(
                 text,
@@ -196,7 +213,9 @@ pub(crate) fn notes(stats: &Stats) -> String {
                 count(*unscored, "wake-up")
             );
         }
-        if !has_waits {
+        if !has_waits && balanced.is_some() {
+            let _ = writeln!(text, "\n{number}: no waits: no switches were recorded.");
+        } else if !has_waits {
             let _ = writeln!(text, "\n{number}: no waits and no balancing: no switches were recorded.");
         } else if *unseen > 0 {
             let _ = writeln!(
@@ -219,6 +238,14 @@ pub(crate) fn notes(stats: &Stats) -> String {
                 "\n{number}: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that \
                  the longest are not to be trusted.",
                 count(lost, "event")
+            );
+        }
+        if let Some((of, unfinished)) = imported.as_ref().map(|of| (of, of.unfinished)).filter(|(_, n)| *n > 0) {
+            let _ = writeln!(
+                text,
+                "\n{number}: {} left out whose wake-up or run is not in the trace{}.",
+                count(unfinished, "waking"),
+                if of.lost > 0 { ", which has lost events" } else { "" }
             );
         }
         if *has_waits && balanced.is_none() && imported.is_some() {
@@ -435,6 +462,6 @@ fn recorder_json(counts: Option<RecorderCounts>) -> Value {
     json!({
         "choices": counts.choices, "recorded": counts.recorded, "lost": counts.lost, "left_out": counts.left_out,
         "rebuilding": counts.changed, "unfinished": counts.unfinished, "events_lost": counts.events_lost,
-        "programs_pct": programs, "recorder_pct": recorder, "cut_off": counts.cut_off,
+        "sample": counts.sample(), "programs_pct": programs, "recorder_pct": recorder, "cut_off": counts.cut_off,
     })
 }

@@ -365,7 +365,9 @@ pub(crate) fn notes(waits: &RunWaits, shown: Shown) -> String {
         );
     }
     if !waits.knows_llcs {
-        text += "\nThe caches are not known: all CPUs are \"elsewhere\".\n";
+        text += "\nThe topology of the machine is not known: nothing says which idle CPUs shared a cache with the \
+                 one that a task waited for.\nA trace that is imported with --machine MACHINE has it: a name of \
+                 `wakelab machine list`, or a file of `wakelab machine import`.\n";
     }
     if waits.unknown_affinity > 0 {
         let _ = writeln!(

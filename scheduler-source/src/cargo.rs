@@ -1,10 +1,13 @@
 //! What cargo is asked: to fetch a crate, and which packages it resolves to.
 
-use crate::files;
+use crate::child;
+use crate::files::{self, Budget, Checkout};
+use crate::manifests::Manifests;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
 use wakelab_input::printable;
 
 /// A package that cargo resolved, with its sources.
@@ -34,34 +37,92 @@ impl Graph {
     }
 }
 
-/// Cargo, as the environment names it: a test or `cargo run` sets `CARGO`.
-fn cargo() -> PathBuf {
-    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
+/// Cargo, and what it is asked with.
+#[derive(Clone, Copy, Debug)]
+pub struct Cargo<'a> {
+    /// Ends it early.
+    pub stop: &'a AtomicBool,
+    /// What may be read of packages.
+    pub budget: &'a Budget,
 }
 
-/// Resolves the packages of a manifest and fetches them. With `locked`, as its lock file has them.
+/// Cargo, as the environment names it: a test or `cargo run` sets `CARGO`.
+fn program() -> PathBuf {
+    match std::env::var_os("CARGO") {
+        Some(named) => child::named(&named).unwrap_or_else(|| named.into()),
+        None => child::in_path("cargo", std::env::var_os("PATH").as_deref()).unwrap_or_else(|| "cargo".into()),
+    }
+}
+
+/// Where cargo is.
 ///
 /// # Errors
-/// Fails if cargo cannot be run, or with what cargo says.
-pub fn metadata(manifest: &Path, locked: bool) -> Result<Graph, String> {
-    let folder = manifest.parent().expect("a manifest lies in a folder");
-    let mut command = Command::new(cargo());
-    // The programs are for one target, and what others need is not fetched.
-    command.args(["metadata", "--format-version", "1", "--filter-platform", "x86_64-unknown-linux-gnu"]);
-    command.args(["--color", "never"]).args(locked.then_some("--locked"));
-    // Cargo looks for its configuration from here upwards.
-    command.current_dir(folder).arg("--manifest-path").arg(manifest).stdin(Stdio::null());
-    let output = command.output().map_err(|error| {
-        let cargo = cargo();
-        let install = "install it (apt-get install cargo, or https://rustup.rs), or name a compiled object (.o)";
-        let cargo = cargo.display();
-        format!("{cargo} cannot be run ({error}), and it fetches crates and their headers; {install}")
-    })?;
-    if !output.status.success() {
-        return Err(said(&String::from_utf8_lossy(&output.stderr)));
+/// Fails with what to install.
+pub fn installed() -> Result<PathBuf, String> {
+    let program = program();
+    let missing = || format!("{} is not in PATH; {INSTALL}", program.display());
+    program.is_file().then_some(()).ok_or_else(missing)?;
+    Ok(program)
+}
+
+/// What to do without cargo.
+const INSTALL: &str = "install it (apt-get install cargo, or https://rustup.rs), or name a compiled object (.o)";
+
+impl Cargo<'_> {
+    /// Resolves the packages of a manifest of ours and fetches them.
+    ///
+    /// Cargo looks for its configuration, and rustup for a toolchain, in the folder that they run in and in those above
+    /// it: that is the root of the system, so that only the user's own configuration is obeyed.
+    ///
+    /// # Errors
+    /// Fails if cargo cannot be run, or with what cargo says.
+    fn metadata(self, manifest: &Path) -> Result<Graph, String> {
+        let mut command = Command::new(program());
+        // The programs are for one target, and what others need is not fetched.
+        command.args(["metadata", "--format-version", "1", "--filter-platform", "x86_64-unknown-linux-gnu"]);
+        command.args(["--color", "never"]).current_dir("/").arg("--manifest-path").arg(manifest);
+        for variable in ["CARGO_HOME", "RUSTUP_HOME", "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+            // What begins at the user's folder does so still.
+            if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty())
+                && (variable.ends_with("HOME") || Path::new(&path).components().count() > 1)
+                && let Ok(absolute) = std::path::absolute(&path)
+            {
+                command.env(variable, absolute);
+            }
+        }
+        if let Some(path) = child::absolute_list("PATH") {
+            command.env("PATH", path);
+        }
+        let ended = child::run(command, self.stop).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::Interrupted {
+                return child::STOPPED.to_owned();
+            }
+            let cargo = program();
+            let cargo = cargo.display();
+            format!("{cargo} cannot be run ({error}), and it fetches crates and their headers; {INSTALL}")
+        })?;
+        if !ended.status.success() {
+            return Err(said(&String::from_utf8_lossy(&ended.stderr)));
+        }
+        let all = serde_json::from_slice(&ended.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
+        graph(&all).ok_or_else(|| "cargo metadata: its answer has no packages; expected format version 1".to_owned())
     }
-    let all = serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
-    graph(&all).ok_or_else(|| "cargo metadata: its answer has no packages; expected format version 1".to_owned())
+
+    /// The packages that the manifest of somebody's folder needs, by copies of it in a folder of `resolved`.
+    ///
+    /// # Errors
+    /// As of [`Manifests::of`] and of [`Self::metadata`].
+    pub fn resolve(self, checkout: &Checkout, resolved: &Path) -> Result<Graph, String> {
+        let manifests = Manifests::of(checkout, self.budget)?;
+        let manifest = manifests.write(resolved)?;
+        let mut graph = self.metadata(&manifest)?;
+        for package in graph.packages.iter_mut().chain(&mut graph.root) {
+            if let Some(original) = manifests.original(&manifest, &package.folder) {
+                package.folder = original.to_owned();
+            }
+        }
+        Ok(graph)
+    }
 }
 
 /// What cargo says of an error, on one line.
@@ -118,43 +179,58 @@ fn write_project(folder: &Path, dependencies: &[(&str, &str)]) -> Result<PathBuf
 /// prints, and unpacks all of a registry side by side.
 const BESIDE: &str = "anyhow";
 
-/// Fetches a crate, and returns its sources in `crates` as the registry has them, where cargo can resolve them with
-/// their own lock file. Without a version, it is the newest.
-///
-/// # Errors
-/// Fails if there is no such crate or version, or cargo cannot fetch it.
-pub fn fetch(name: &str, version: Option<&str>, crates: &Path) -> Result<Package, String> {
-    let copied = |version: &str| crates.join(format!("{name}-{version}"));
-    if let Some(version) = version
-        && copied(version).exists()
-    {
-        return Ok(Package { name: name.to_owned(), version: version.to_owned(), folder: copied(version) });
+/// Where the sources of a crate are kept.
+pub fn kept_at(crates: &Path, name: &str, version: &str) -> PathBuf {
+    crates.join(format!("{name}-{version}"))
+}
+
+impl Cargo<'_> {
+    /// Fetches a crate, and returns its sources in `crates` as the registry has them, but for what would configure
+    /// programs. Without a version, it is the newest.
+    ///
+    /// # Errors
+    /// Fails if there is no such crate or version, or cargo cannot fetch it.
+    pub fn fetch(self, name: &str, version: Option<&str>, crates: &Path) -> Result<Package, String> {
+        if let Some(version) = version
+            && kept_at(crates, name, version).exists()
+        {
+            let folder = kept_at(crates, name, version);
+            return Ok(Package { name: name.to_owned(), version: version.to_owned(), folder });
+        }
+        files::create(crates)?;
+        let project = tempfile::Builder::new().prefix(files::UNFINISHED).tempdir_in(crates);
+        let project = project.map_err(|error| files::failed(crates, error))?;
+        let wanted = version.map_or_else(|| "*".to_owned(), |version| format!("={version}"));
+        let manifest = write_project(project.path(), &[(name, &wanted), (BESIDE, "1")])?;
+        let graph = self.metadata(&manifest).map_err(|error| not_fetched(name, version, error))?;
+        let lock = self.budget.read_text(&project.path().join("Cargo.lock"))?;
+        let version = locked_version(&lock, name).ok_or_else(|| format!("cargo resolved no crate {name}"))?;
+        let beside = graph.packages.iter().find(|package| package.name == BESIDE);
+        let of_registry = beside.and_then(|package| package.folder.parent()).map(Path::to_owned).unwrap_or_default();
+        // A registry's folder has versions in its names, a vendored one may have none.
+        let places = [of_registry.join(format!("{name}-{version}")), of_registry.join(name)];
+        let from = places.iter().find(|place| place.join("Cargo.toml").is_file()).ok_or_else(|| {
+            let place = of_registry.display();
+            format!(
+                "cargo has fetched {name} {version}, and it is not in {place}; name the folder of its sources instead"
+            )
+        })?;
+        let folder = kept_at(crates, name, &version);
+        files::make_whole(&folder, |new| {
+            let from = Checkout::closed(from)?;
+            from.copy(&from.all_files(self.budget)?, new, self.budget)
+        })?;
+        Ok(Package { name: name.to_owned(), version, folder })
     }
-    files::create(crates)?;
-    let project = tempfile::tempdir_in(crates).map_err(|error| files::failed(crates, error))?;
-    let wanted = version.map_or_else(|| "*".to_owned(), |version| format!("={version}"));
-    let manifest = write_project(project.path(), &[(name, &wanted), (BESIDE, "1")])?;
-    let graph = metadata(&manifest, false).map_err(|error| not_fetched(name, version, error))?;
-    let lock = files::read_text(&project.path().join("Cargo.lock"))?;
-    let version = locked_version(&lock, name).ok_or_else(|| format!("cargo resolved no crate {name}"))?;
-    let beside = graph.packages.iter().find(|package| package.name == BESIDE);
-    let of_registry = beside.and_then(|package| package.folder.parent()).map(Path::to_owned).unwrap_or_default();
-    // A registry's folder has versions in its names, a vendored one may have none.
-    let places = [of_registry.join(format!("{name}-{version}")), of_registry.join(name)];
-    let from = places.iter().find(|place| place.join("Cargo.toml").is_file()).ok_or_else(|| {
-        let place = of_registry.display();
-        format!("cargo has fetched {name} {version}, and it is not in {place}; name the folder of its sources instead")
-    })?;
-    let folder = copied(&version);
-    files::make_whole(&folder, |new| {
-        files::copy(from, &files::all_files(from)?, new)?;
-        let manifest = files::read_text(&new.join("Cargo.toml"))?;
-        // A workspace above the cache is not the crate's.
-        let own = manifest.lines().any(|line| line.trim() == "[workspace]");
-        let end = if own { "" } else { "\n[workspace]\n" };
-        files::write_whole(&new.join("Cargo.toml"), format!("{manifest}{end}").as_bytes())
-    })?;
-    Ok(Package { name: name.to_owned(), version, folder })
+
+    /// Resolves the newest `scx_cargo`, and the packages that it needs. A folder that has done so keeps its answer.
+    ///
+    /// # Errors
+    /// Fails as [`Self::metadata`] does.
+    pub fn newest_headers(self, folder: &Path) -> Result<Graph, String> {
+        files::create(folder)?;
+        self.metadata(&write_project(folder, &[("scx_cargo", "1")])?)
+    }
 }
 
 /// The version of a package in a lock file.
@@ -180,15 +256,6 @@ fn not_fetched(name: &str, version: Option<&str>, error: String) -> String {
         }
         _ => error,
     }
-}
-
-/// Resolves the newest `scx_cargo`, and the packages that it needs. A folder that has done so keeps its answer.
-///
-/// # Errors
-/// Fails as [`metadata`] does.
-pub fn newest_headers(folder: &Path) -> Result<Graph, String> {
-    files::create(folder)?;
-    metadata(&write_project(folder, &[("scx_cargo", "1")])?, false)
 }
 
 #[cfg(test)]

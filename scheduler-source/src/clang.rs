@@ -1,9 +1,12 @@
 //! The clang that compiles: which one, its version, and its errors.
 
+use crate::child::{self, folders_of};
+use crate::confine::{View, bwrap, confined};
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use wakelab_input::printable;
+use std::sync::atomic::AtomicBool;
+use wakelab_input::{printable, printable_lines};
 
 /// The oldest clang that `scx_cargo` takes: `-mcpu=v4` came with it.
 pub const OLDEST: u32 = 18;
@@ -19,6 +22,71 @@ pub struct Clang {
     pub major: u32,
     /// The folders of the system's headers.
     pub system_include: Vec<String>,
+    /// The program that confines it; `None` if there is none, or if this clang does not run under it.
+    pub bwrap: Option<PathBuf>,
+}
+
+/// Why something was not compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Clang refused a source.
+    Refused {
+        /// Which clang, and where it ran.
+        clang: String,
+        /// What it said, in lines.
+        said: String,
+    },
+    /// Anything else.
+    Other(String),
+}
+
+impl From<String> for Failure {
+    fn from(what: String) -> Self {
+        Failure::Other(what)
+    }
+}
+
+/// The most lines and characters of what clang says that an error repeats.
+const LINES_MAX: usize = 24;
+const CHARACTERS_MAX: usize = 1200;
+
+impl Failure {
+    /// The error, with its first line before all that clang says, and with hints at its end.
+    pub fn text(&self, hints: &[String]) -> String {
+        let (clang, said) = match self {
+            Failure::Other(what) => return what.clone(),
+            Failure::Refused { clang, said } => (clang, said),
+        };
+        let first = first_error(said).unwrap_or("it failed without an error").trim();
+        let mut text = format!("{clang}: {}", printable(first));
+        let all = said.trim_end();
+        if all.trim() != first {
+            text.push_str("\n  clang says:");
+            let mut left = CHARACTERS_MAX;
+            for (at, line) in all.lines().enumerate() {
+                let length = line.chars().count();
+                if at == LINES_MAX || length > left {
+                    text.push_str("\n    ...");
+                    break;
+                }
+                left -= length;
+                text.push_str(&format!("\n    {}", printable_lines(line)));
+            }
+        }
+        hints.iter().for_each(|hint| text.push_str(&format!("\n  hint: {hint}")));
+        text
+    }
+
+    /// The names that stand in quotes after `before` in what clang says, in order.
+    pub fn names<'a>(&'a self, before: &'a str, after: &'a str) -> impl Iterator<Item = &'a str> {
+        let said = match self {
+            Failure::Refused { said, .. } => said.as_str(),
+            Failure::Other(_) => "",
+        };
+        said.match_indices(before)
+            .filter_map(move |(at, _)| said[at + before.len()..].split_once(after))
+            .filter_map(|(name, _)| (!name.contains('\n')).then_some(name))
+    }
 }
 
 /// The variable by which `scx_cargo` knows clang.
@@ -34,19 +102,22 @@ impl Clang {
     ///
     /// # Errors
     /// Fails with what to install if there is none.
-    pub fn find() -> Result<Self, String> {
-        Self::find_among(std::env::var_os(VARIABLE).as_deref(), std::env::var_os("PATH").as_deref())
+    pub fn find(stop: &AtomicBool) -> Result<Self, String> {
+        let [named, path] = [VARIABLE, "PATH"].map(std::env::var_os);
+        Self::find_among(named.as_deref(), path.as_deref(), stop)
     }
 
-    fn find_among(named: Option<&OsStr>, path: Option<&OsStr>) -> Result<Self, String> {
+    fn find_among(named: Option<&OsStr>, path: Option<&OsStr>, stop: &AtomicBool) -> Result<Self, String> {
         if let Some(named) = named.filter(|named| !named.is_empty()) {
-            let found = Self::at(Path::new(named)).map_err(|error| format!("{VARIABLE}: {error}"))?;
+            // It runs in other folders than this one.
+            let program = child::named(named).unwrap_or_else(|| PathBuf::from(named));
+            let found = Self::at(&program, stop).map_err(|error| format!("{VARIABLE}: {error}"))?;
             return match found.major >= OLDEST {
                 true => Ok(found),
                 false => Err(format!("{VARIABLE}: {} is too old; {}", found.version, install())),
             };
         }
-        let folders: Vec<PathBuf> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
+        let folders = folders_of(path);
         let usual = folders.iter().map(|folder| folder.join("clang")).find(|program| program.is_file());
         let mut numbered: Vec<(u32, PathBuf)> = Vec::new();
         for file in folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
@@ -58,7 +129,7 @@ impl Clang {
         numbered.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
         let mut too_old = None;
         for program in usual.into_iter().chain(numbered.into_iter().map(|(_, program)| program)) {
-            match Self::at(&program) {
+            match Self::at(&program, stop) {
                 Ok(found) if found.major >= OLDEST => return Ok(found),
                 Ok(found) => _ = too_old.get_or_insert(found.version),
                 // One that cannot be run is as good as none.
@@ -69,35 +140,57 @@ impl Clang {
         Err(format!("{why}; {}", install()))
     }
 
-    fn at(program: &Path) -> Result<Self, String> {
-        let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-        let output = output.map_err(|error| format!("{} cannot be run ({error}); {}", program.display(), install()))?;
-        let text = String::from_utf8_lossy(&output.stdout);
+    fn at(program: &Path, stop: &AtomicBool) -> Result<Self, String> {
+        let told = |bwrap: Option<&Path>, arguments: &[&str]| {
+            let mut command = confined(bwrap, program, &View::default());
+            command.args(arguments);
+            child::run(command, stop)
+        };
+        let cannot = |error: io::Error| format!("{} cannot be run ({error}); {}", program.display(), install());
+        if !program.is_file() {
+            return Err(cannot(io::ErrorKind::NotFound.into()));
+        }
+        let bare = told(None, &["--version"]).map_err(cannot)?;
+        let text = String::from_utf8_lossy(&bare.stdout);
         let line = text.lines().find(|line| line.contains("clang version"));
         let (version, major) = line
             .and_then(|line| Some((line, major(line)?)))
             .ok_or_else(|| format!("{} --version names no clang version; {}", program.display(), install()))?;
-        let told = Command::new(program).args(["-v", "-E", "-"]).stdin(Stdio::null()).output();
-        let told = told.map_err(|error| format!("{} -v -E -: {error}", program.display()))?;
-        let system_include = system_include(&String::from_utf8_lossy(&told.stderr));
+        let told_include = told(None, &["-v", "-E", "-"]).map_err(|error| failed_at(program, "-v -E -", &error))?;
+        let system_include = system_include(&String::from_utf8_lossy(&told_include.stderr));
+        // A clang that is a script may need what is not shown to it.
+        let runs = |bwrap: &PathBuf| told(Some(bwrap), &["--version"]).is_ok_and(|ended| ended.stdout == bare.stdout);
         let version = printable(version.trim()).into_owned();
-        Ok(Clang { program: program.to_owned(), version, major, system_include })
+        Ok(Clang { program: program.to_owned(), version, major, system_include, bwrap: bwrap().filter(runs) })
     }
 
-    /// Runs clang in a folder.
+    /// Runs clang in a folder, where it reads what is given, and writes into `write`.
     ///
     /// # Errors
-    /// Fails with its first error.
-    pub fn run(&self, folder: &Path, arguments: &[String]) -> Result<Vec<u8>, String> {
-        let output = Command::new(&self.program).args(arguments).current_dir(folder).stdin(Stdio::null()).output();
-        let output = output.map_err(|error| format!("{} cannot be run: {error}", self.program.display()))?;
-        if output.status.success() {
-            return Ok(output.stdout);
+    /// Fails with all that it says, or if it was stopped.
+    pub fn run(&self, view: &View<'_>, arguments: &[String], stop: &AtomicBool) -> Result<Vec<u8>, Failure> {
+        let mut view = view.clone();
+        view.read.extend(self.system_include.iter().map(Path::new).filter(|folder| folder.exists()));
+        let mut command = confined(self.bwrap.as_deref(), &self.program, &view);
+        command.args(arguments);
+        let folder = view.folder.unwrap_or(Path::new("/")).display();
+        let ended = child::run(command, stop).map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => child::STOPPED.to_owned(),
+            _ => failed_at(&self.program, "", &error),
+        })?;
+        if ended.status.success() {
+            return Ok(ended.stdout);
         }
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let first = first_error(&stderr).unwrap_or("it failed without an error");
-        Err(format!("{} ({}) in {}: {}", self.program.display(), self.major, folder.display(), printable(first.trim())))
+        let mut said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        if ended.status.code().is_none() || said.trim().is_empty() {
+            said.push_str(&format!("\nerror: clang has ended early ({}): it may use 4 GiB and 600 s", ended.status));
+        }
+        Err(Failure::Refused { clang: format!("{} ({}) in {folder}", self.program.display(), self.major), said })
     }
+}
+
+fn failed_at(program: &Path, arguments: &str, error: &io::Error) -> String {
+    format!("{} {arguments}: {error}", program.display())
 }
 
 /// The number before the first dot of `Debian clang version 19.1.7 (3+b1)`.
@@ -128,7 +221,7 @@ mod tests {
         // thread, and is then not run (ETXTBSY).
         let write = "printf '#!/bin/sh\\necho \"%s\"\\n' \"Debian clang version $2\" >\"$1\" && chmod +x \"$1\"";
         let path = folder.join(name);
-        let done = Command::new("sh").args(["-c", write, "sh"]).arg(&path).arg(version).status();
+        let done = std::process::Command::new("sh").args(["-c", write, "sh"]).arg(&path).arg(version).status();
         assert!(done.unwrap().success());
     }
 
@@ -137,7 +230,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let find = |named: Option<&str>| {
             let named = named.map(|name| folder.path().join(name).into_os_string());
-            Clang::find_among(named.as_deref(), Some(folder.path().as_os_str())).map(|clang| clang.major)
+            let never = AtomicBool::new(false);
+            Clang::find_among(named.as_deref(), Some(folder.path().as_os_str()), &never).map(|clang| clang.major)
         };
         assert_eq!(find(None), Err(format!("there is no clang; {}", install())));
         fake(folder.path(), "clang", "14.0.6");
@@ -163,5 +257,20 @@ mod tests {
         assert_eq!(first_error("\nKilled\n"), Some("Killed"));
         let told = "ignored\n#include <...> search starts here:\n /usr/lib/x\n /usr/include\nEnd of search list.\nrest";
         assert_eq!(system_include(told), ["/usr/lib/x", "/usr/include"]);
+    }
+
+    #[test]
+    fn an_error_has_all_that_clang_says() {
+        let refused = |said: &str| Failure::Refused { clang: "clang (19) in /x".into(), said: said.to_owned() };
+        let one = refused("a.c:1:2: error: no\n");
+        assert_eq!(one.text(&[]), "clang (19) in /x: a.c:1:2: error: no");
+        let more =
+            refused("a.c:1:2: error: call to undeclared function 'f'\n    1 | f();\n      | ^\n\u{1b}[1m1 error\n");
+        let expected = "clang (19) in /x: a.c:1:2: error: call to undeclared function 'f'\n  clang says:\n    \
+                        a.c:1:2: error: call to undeclared function 'f'\n        1 | f();\n          | ^\n    \
+                        \\u{1b}[1m1 error\n  hint: write it";
+        assert_eq!(more.text(&["write it".to_owned()]), expected);
+        assert_eq!(more.names("undeclared function '", "'").collect::<Vec<_>>(), ["f"]);
+        assert!(refused(&"a.c:1:2: error: no\n".repeat(1000)).text(&[]).chars().count() < 2000);
     }
 }

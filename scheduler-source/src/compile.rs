@@ -1,11 +1,13 @@
 //! How sources become one object.
 
-use crate::clang::Clang;
-use crate::files;
+use crate::clang::{Clang, Failure};
+use crate::confine::View;
+use crate::files::{self, Budget, Checkout, failed};
 use crate::headers::Headers;
+use crate::old_kfuncs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Sources, and the flags for them.
 ///
@@ -15,14 +17,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// would differ otherwise. Licences are made weak, so that one of them stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compilation {
-    /// Where clang runs, and paths begin.
-    pub folder: PathBuf,
+    /// Where clang runs, and paths begin; and what it may read of the sources.
+    pub checkout: Checkout,
     /// The source with the operations.
     pub main: PathBuf,
     /// The other sources.
     pub others: Vec<PathBuf>,
-    /// The flags.
+    /// The flags of the user and of the builder. What they name may be read.
     pub flags: Vec<String>,
+    /// The flags of a build script, after the others.
+    pub more: Vec<String>,
+}
+
+/// What compiles, and within what.
+#[derive(Clone, Copy, Debug)]
+pub struct With<'a> {
+    /// The compiler.
+    pub clang: &'a Clang,
+    /// Ends it early.
+    pub stop: &'a AtomicBool,
 }
 
 /// Variables of the environment as `scx_cargo` reads them.
@@ -123,13 +136,36 @@ fn dependencies(rule: &str) -> Vec<PathBuf> {
     found.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
 }
 
+/// The folders and files that flags name.
+fn shown(flags: &[String]) -> Vec<&Path> {
+    const NAMING: [&str; 7] = ["-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "--sysroot="];
+    let mut flags = flags.iter();
+    let mut found = Vec::new();
+    while let Some(flag) = flags.next() {
+        match NAMING.iter().find_map(|naming| flag.strip_prefix(naming)) {
+            Some("") => found.extend(flags.next().map(String::as_str)),
+            Some(path) => found.push(path),
+            None => {}
+        }
+    }
+    found.into_iter().map(Path::new).collect()
+}
+
 impl Compilation {
     /// What is passed for each source, besides what is made of it.
     fn common(&self) -> Vec<String> {
-        let mut common = self.flags.clone();
+        let mut common = [self.flags.as_slice(), &self.more].concat();
         // Nobody reads the warnings of a scheduler that is only run. Where it lies is no part of what it does.
         common.extend(words("-w -fdebug-compilation-dir=. -g -O2 -target bpf"));
         common
+    }
+
+    /// What clang is shown.
+    fn view<'a>(&'a self, work: Option<&'a Path>) -> View<'a> {
+        let mut read = shown(&self.flags);
+        read.retain(|place| place.is_absolute() && place.exists());
+        read.push(&self.checkout.root);
+        View { read, write: work, folder: Some(&self.checkout.folder) }
     }
 
     /// The sources, the main one last.
@@ -138,12 +174,13 @@ impl Compilation {
     }
 
     /// The arguments of clang: for each source but the main one, and at last for that. `work` is a folder for what is
-    /// in between, `weak` a header there.
-    pub fn steps(&self, work: &Path, weak: &Path, object: &Path) -> Vec<Vec<String>> {
+    /// in between, `weak` a header there, and `first` flags for all.
+    pub fn steps(&self, work: &Path, weak: &Path, object: &Path, first: &[String]) -> Vec<Vec<String>> {
         let text = |path: &Path| path.display().to_string();
         let bitcode = |at: usize| text(&work.join(format!("{at}.bc")));
         let of = |source: &Path, options: Vec<String>, output: String| {
-            [self.common(), options, vec!["-c".to_owned(), text(source), "-o".to_owned(), output]].concat()
+            [first.to_vec(), self.common(), options, vec!["-c".to_owned(), text(source), "-o".to_owned(), output]]
+                .concat()
         };
         let mut steps: Vec<Vec<String>> = Vec::new();
         for (at, source) in self.others.iter().enumerate() {
@@ -159,57 +196,84 @@ impl Compilation {
     /// A key of all that the object depends on: clang's version, the flags, and the bytes of all files that are read.
     ///
     /// # Errors
-    /// Fails if a source or a header is missing.
-    pub fn key(&self, clang: &Clang) -> Result<String, String> {
+    /// Fails if a source or a header is missing, or lies where a scheduler has no business.
+    pub fn key(&self, with: With<'_>, budget: &Budget) -> Result<String, Failure> {
         let sources = self.sources();
         let arguments = |source: &Path| [self.common(), vec!["-M".to_owned(), source.display().to_string()]].concat();
-        let rules = at_once(&sources, |source| clang.run(&self.folder, &arguments(source)))?;
+        let view = self.view(None);
+        let rules = at_once(&sources, |source| with.clang.run(&view, &arguments(source), with.stop))?;
         let mut read: Vec<PathBuf> = Vec::new();
         for rule in rules {
             read.extend(dependencies(&String::from_utf8_lossy(&rule)));
         }
         read.sort();
         read.dedup();
+        let system = with.clang.system_include.iter().map(Path::new);
+        let places: Vec<PathBuf> =
+            view.read.iter().copied().chain(system).filter_map(|p| p.canonicalize().ok()).collect();
         let mut hash = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| _ = hash.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
-        part(clang.version.as_bytes());
+        part(with.clang.version.as_bytes());
+        part(old_kfuncs::HEADER.as_bytes());
         self.common().iter().for_each(|flag| part(flag.as_bytes()));
         sources.iter().for_each(|source| part(source.as_os_str().as_encoded_bytes()));
         for file in read {
+            let named = self.checkout.folder.join(&file);
+            let place = named.canonicalize().map_err(|error| failed(&named, error))?;
+            if !places.iter().any(|inside| place.starts_with(inside)) {
+                let root = self.checkout.root.display();
+                let what =
+                    format!("it is included, and lies outside of {root}; expected headers in there, or the system's");
+                return Err(failed(&named, what).into());
+            }
             part(file.as_os_str().as_encoded_bytes());
-            part(&files::read(&self.folder.join(&file))?);
+            part(&budget.read(&place)?);
         }
         Ok(hash.finalize().to_hex().to_string())
     }
 
-    /// Compiles, and returns the object.
+    /// Compiles in a folder of `into` that goes afterwards, and returns the object.
     ///
     /// # Errors
-    /// Fails with clang's first error.
-    pub fn compile(&self, clang: &Clang) -> Result<Vec<u8>, String> {
-        let work = tempfile::tempdir().map_err(|error| format!("no folder for temporary files: {error}"))?;
+    /// Fails with what clang says, or if it was stopped.
+    pub fn compile(&self, with: With<'_>, into: &Path, budget: &Budget) -> Result<Vec<u8>, Failure> {
+        files::create(into)?;
+        let work = tempfile::Builder::new().prefix(files::UNFINISHED).tempdir_in(into);
+        let work = work.map_err(|error| failed(into, error))?;
         let weak = work.path().join("licences.h");
         let mut pragmas = String::new();
         for source in &self.others {
-            let text = files::read(&self.folder.join(source))?;
+            let text = self.checkout.read(source, budget)?;
             for name in licences(&String::from_utf8_lossy(&text)) {
                 pragmas.push_str(&format!("#pragma weak {name}\n"));
             }
         }
         files::write_whole(&weak, pragmas.as_bytes())?;
         let object = work.path().join("scheduler.bpf.o");
-        let mut steps = self.steps(work.path(), &weak, &object);
-        let last = steps.pop().expect("there is a main source");
-        at_once(&steps, |step| clang.run(&self.folder, step))?;
-        clang.run(&self.folder, &last)?;
-        files::read(&object)
+        let made = |first: &[String]| {
+            let mut steps = self.steps(work.path(), &weak, &object, first);
+            let last = steps.pop().expect("there is a main source");
+            let view = self.view(Some(work.path()));
+            at_once(&steps, |step| with.clang.run(&view, step, with.stop))?;
+            with.clang.run(&view, &last, with.stop)
+        };
+        if let Err(failure) = made(&[]) {
+            // A source for 6.12 that declares its kernel functions by a vmlinux.h of that kernel.
+            let Some(declared) = old_kfuncs::declared(&failure) else { return Err(failure) };
+            let header = work.path().join("old_kfuncs.h");
+            files::write_whole(&header, declared.as_bytes())?;
+            // Where it lies is no part of the object.
+            let map = format!("-ffile-prefix-map={}/=", work.path().display());
+            made(&[map, "-include".to_owned(), header.display().to_string()]).map_err(|_| failure)?;
+        }
+        Ok(budget.read(&object)?)
     }
 }
 
 /// Does something with each of a list, as many at once as there are processors, and returns the results in order, or
 /// the first error in order. Not by rayon: the caller holds a lock, and a thread of its pool that waits may be given a
 /// job that wants it.
-fn at_once<T: Sync, R: Send>(list: &[T], run: impl Fn(&T) -> Result<R, String> + Sync) -> Result<Vec<R>, String> {
+fn at_once<T: Sync, R: Send, E: Send>(list: &[T], run: impl Fn(&T) -> Result<R, E> + Sync) -> Result<Vec<R>, E> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(list.len());
     std::thread::scope(|scope| {
@@ -232,16 +296,18 @@ fn at_once<T: Sync, R: Send>(list: &[T], run: impl Fn(&T) -> Result<R, String> +
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cargo::Package;
     use crate::headers::CpuFlags;
 
     fn clang(major: u32) -> Clang {
         let version = format!("clang version {major}.0.0");
-        Clang { program: "clang".into(), version, major, system_include: vec!["/usr/include".into()] }
+        Clang { program: "clang".into(), version, major, system_include: vec!["/usr/include".into()], bwrap: None }
     }
 
     fn headers(folder: &Path) -> Headers {
         let cpu = CpuFlags { mcpu: "-mcpu=v4".into(), disable_ldsx: true, disable_gotox: true };
-        Headers { folder: folder.to_owned(), origin: "scx_cargo 1.1.4".into(), cpu }
+        let builder = Package { name: "scx_cargo".into(), version: "1.1.4".into(), folder: folder.to_owned() };
+        Headers { folder: folder.to_owned(), builder, origin: "scx_cargo 1.1.4".into(), cpu }
     }
 
     /// As scx_cargo 1.1.4 and libbpf-cargo 0.27 pass them on x86, with their headers in one folder.
@@ -269,12 +335,13 @@ mod tests {
     #[test]
     fn all_sources_but_the_last_become_bitcode() {
         let compilation = Compilation {
-            folder: "/crate".into(),
+            checkout: Checkout { folder: "/crate".into(), root: "/crate".into() },
             main: "src/main.bpf.c".into(),
             others: vec!["src/a.bpf.c".into(), "src/lib/b.bpf.c".into()],
-            flags: vec!["-DX".into()],
+            flags: Vec::new(),
+            more: vec!["-DX".into()],
         };
-        let steps = compilation.steps(Path::new("/w"), Path::new("/w/weak.h"), Path::new("/w/o.o"));
+        let steps = compilation.steps(Path::new("/w"), Path::new("/w/weak.h"), Path::new("/w/o.o"), &[]);
         let steps: Vec<String> = steps.iter().map(|step| step.join(" ")).collect();
         let common = "-DX -w -fdebug-compilation-dir=. -g -O2 -target bpf";
         let bitcode = "-include /w/weak.h -emit-llvm -Xclang -disable-llvm-passes";
@@ -311,7 +378,10 @@ mod tests {
             eprintln!("not run: WAKELAB_SCHEDULERS=1 runs what needs clang");
             return;
         }
-        let clang = Clang::find().expect("a clang");
+        let stop = AtomicBool::new(false);
+        let clang = Clang::find(&stop).expect("a clang");
+        let (with, budget) = (With { clang: &clang, stop: &stop }, Budget::default());
+        let into = tempfile::tempdir().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let common = "#define SEC(name) __attribute__((section(name), used))\n\
                       struct task_struct { int on_cpu; int prio; } __attribute__((preserve_access_index));\n\
@@ -323,29 +393,30 @@ mod tests {
         std::fs::write(folder.path().join("main.bpf.c"), of(main)).unwrap();
         std::fs::write(folder.path().join("other.bpf.c"), of(other)).unwrap();
         let compilation = Compilation {
-            folder: folder.path().to_owned(),
+            checkout: Checkout::of(folder.path()).unwrap(),
             main: "main.bpf.c".into(),
             others: vec!["other.bpf.c".into()],
             flags: words("-mcpu=v4"),
+            more: Vec::new(),
         };
-        let key = compilation.key(&clang).unwrap();
-        let object = compilation.compile(&clang).unwrap();
+        let key = compilation.key(with, &budget).unwrap();
+        let object = compilation.compile(with, into.path(), &budget).unwrap();
         let has = |text: &[u8]| object.windows(text.len()).any(|window| window == text);
         assert!(has(b"\x000:1\0") && !has(b"\x000:1."), "fields are numbers");
         assert!(has(b"other.bpf.c") && has(b"\0prio\0") && has(b"\0run\0"));
         // The same bytes again, and another key if a source differs.
-        assert_eq!(compilation.compile(&clang).unwrap(), object);
-        assert_eq!(compilation.key(&clang).unwrap(), key);
+        assert_eq!(compilation.compile(with, into.path(), &budget).unwrap(), object);
+        assert_eq!(compilation.key(with, &budget).unwrap(), key);
         std::fs::write(folder.path().join("other.bpf.c"), of(&other.replace("p->prio", "p->nope"))).unwrap();
-        assert_ne!(compilation.key(&clang).unwrap(), key);
-        let error = compilation.compile(&clang).unwrap_err();
+        assert_ne!(compilation.key(with, &budget).unwrap(), key);
+        let error = compilation.compile(with, into.path(), &budget).unwrap_err().text(&[]);
         assert!(error.contains("other.bpf.c:4:") && error.contains("error: no member named 'nope'"), "{error}");
     }
 
     #[test]
     fn what_is_done_at_once_stays_in_order() {
         let list: Vec<u32> = (0..100).collect();
-        assert_eq!(at_once(&list, |&n| Ok(n * 2)).unwrap()[99], 198);
+        assert_eq!(at_once(&list, |&n| Ok::<_, String>(n * 2)).unwrap()[99], 198);
         let odd = |&n: &u32| if n % 2 == 1 { Err(format!("{n}")) } else { Ok(n) };
         assert_eq!(at_once(&list, odd), Err("1".to_owned()));
         assert_eq!(at_once(&[], odd), Ok(vec![]));

@@ -1,7 +1,8 @@
 //! The headers that schedulers are compiled with: those of `scx_cargo`, earlier of `scx_utils`, and libbpf's.
 
 use crate::cargo::{Graph, Package};
-use crate::files;
+use crate::files::{self, Budget, Checkout};
+use crate::types;
 use std::path::{Path, PathBuf};
 
 /// The headers of a resolved graph, in one folder.
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub struct Headers {
     /// The folder: `bpf_h` has the builder's headers and `vmlinux.h`, `libbpf/bpf` those of libbpf.
     pub folder: PathBuf,
+    /// The crate of the builder.
+    pub builder: Package,
     /// The crates that they come from: `scx_cargo 1.1.4, libbpf-sys 1.7.0+v1.7.0`.
     pub origin: String,
     /// The flags for the processor that the builder of that release passes.
@@ -45,8 +48,8 @@ impl Headers {
     /// Puts the headers of a graph into a folder of `into`, unless they are there; `None` if the graph has no builder.
     ///
     /// # Errors
-    /// Fails if a part of them is missing, or files cannot be read or written.
-    pub fn of(graph: &Graph, into: &Path) -> Result<Option<Self>, String> {
+    /// Fails if a part of them is missing, if a link leaves its package, or files cannot be read or written.
+    pub fn of(graph: &Graph, into: &Path, budget: &Budget) -> Result<Option<Self>, String> {
         // Up to 1.0, scx_cargo was another name of scx_utils.
         let Some(builder) = graph.with("scx_cargo", "bpf_h").or_else(|| graph.with("scx_utils", "bpf_h")) else {
             return Ok(None);
@@ -54,35 +57,48 @@ impl Headers {
         let libbpf = graph.with("libbpf-sys", "libbpf/src").ok_or_else(|| {
             format!("{} needs no libbpf-sys with libbpf's headers; expected one", builder.folder.display())
         })?;
-        let text = |name: &str| std::fs::read_to_string(builder.folder.join("src").join(name)).unwrap_or_default();
+        let package = Checkout::of(&builder.folder)?;
+        let text = |name: &str| {
+            let bytes = package.read(&Path::new("src").join(name), budget).unwrap_or_default();
+            String::from_utf8(bytes).unwrap_or_default()
+        };
         let source = text("clang_info.rs") + &text("bpf_builder.rs");
         let cpu = CpuFlags::of(&source).ok_or_else(|| {
             files::failed(&builder.folder.join("src/clang_info.rs"), "has no -mcpu; expected the builder of schedulers")
         })?;
-        let bpf_h = builder.folder.join("bpf_h");
-        let of_builder = files::all_files(&bpf_h)?;
-        let libbpf_src = libbpf.folder.join("libbpf/src");
-        let mut of_libbpf = files::all_files(&libbpf_src)?;
+        let bpf_h = package.at(Path::new("bpf_h"))?;
+        let of_builder = bpf_h.all_files(budget)?;
+        let libbpf_src = Checkout::of(&libbpf.folder)?.at(Path::new("libbpf/src"))?;
+        let mut of_libbpf = libbpf_src.all_files(budget)?;
         of_libbpf.retain(|file| file.components().count() == 1 && file.extension().is_some_and(|end| end == "h"));
-        let types = builder.folder.join("vmlinux.tar.zst");
+        let types = Path::new("vmlinux.tar.zst");
         let mut hash = blake3::Hasher::new();
+        // With lengths, so that no other files have this hash.
+        let mut part = |bytes: &[u8]| _ = hash.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
         for (folder, files) in [(&bpf_h, &of_builder), (&libbpf_src, &of_libbpf)] {
+            part(&files.len().to_le_bytes());
             for file in files {
-                hash.update(file.as_os_str().as_encoded_bytes()).update(&[0]).update(&files::read(&folder.join(file))?);
+                part(file.as_os_str().as_encoded_bytes());
+                part(&folder.read(file, budget)?);
             }
         }
-        let packed = if types.is_file() { Some(files::read(&types)?) } else { None };
-        packed.iter().for_each(|packed| _ = hash.update(packed));
+        let packed = match builder.folder.join(types).exists() {
+            true => Some(package.read(types, budget)?),
+            false => None,
+        };
+        packed.iter().for_each(|packed| part(packed));
         let folder = into.join(&hash.finalize().to_hex()[..16]);
         files::make_whole(&folder, |new| {
-            files::copy(&bpf_h, &of_builder, &new.join("bpf_h"))?;
-            files::copy(&libbpf_src, &of_libbpf, &new.join("libbpf/bpf"))?;
+            bpf_h.copy(&of_builder, &new.join("bpf_h"), budget)?;
+            libbpf_src.copy(&of_libbpf, &new.join("libbpf/bpf"), budget)?;
             packed.as_ref().map_or(Ok(()), |packed| {
-                unpack_types(packed, &new.join("bpf_h")).map_err(|error| files::failed(&types, error))
+                let place = builder.folder.join(types);
+                types::unpack(packed, &new.join("bpf_h")).map_err(|error| files::failed(&place, error))
             })
         })?;
         let title = |package: &Package| format!("{} {}", package.name, package.version);
-        Ok(Some(Headers { folder, origin: format!("{}, {}", title(builder), title(libbpf)), cpu }))
+        let origin = format!("{}, {}", title(builder), title(libbpf));
+        Ok(Some(Headers { folder, builder: builder.clone(), origin, cpu }))
     }
 
     /// The folder with `vmlinux.h`. Types are relocated to those of the simulated kernel, x86's, so that any will do
@@ -107,28 +123,6 @@ impl Headers {
     }
 }
 
-/// Unpacks the types of x86 from `vmlinux.tar.zst`.
-fn unpack_types(packed: &[u8], into: &Path) -> std::io::Result<()> {
-    let unpacked = ruzstd::decoding::StreamingDecoder::new(packed).map_err(std::io::Error::other)?;
-    let mut archive = tar::Archive::new(unpacked);
-    for entry in archive.entries()? {
-        let mut entry = entry?;
-        let path = entry.path()?.into_owned();
-        let Ok(inner) = path.strip_prefix("vmlinux") else { continue };
-        if inner.starts_with("arch/x86") && !entry.header().entry_type().is_dir() {
-            let target = into.join(inner);
-            std::fs::create_dir_all(target.parent().expect("it lies in a folder"))?;
-            // A place outside of the folder is refused.
-            entry.set_preserve_mtime(false);
-            if entry.link_name()?.is_some_and(|link| link.components().count() != 1) {
-                continue;
-            }
-            entry.unpack(&target)?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +141,6 @@ mod tests {
 
     #[test]
     fn a_graph_without_a_builder_has_no_headers() {
-        assert_eq!(Headers::of(&Graph::default(), Path::new("/nowhere")), Ok(None));
+        assert_eq!(Headers::of(&Graph::default(), Path::new("/nowhere"), &Budget::default()), Ok(None));
     }
 }

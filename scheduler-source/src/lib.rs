@@ -4,17 +4,30 @@
 //! mirror, no network) applies as to all that cargo does. [`Schedulers`] compiles with clang alone, by the flags of
 //! `scx_cargo`, and keeps objects. What libbpf's linker does for schedulers of several sources, clang does with
 //! bitcode.
+//!
+//! Nothing that a scheduler's author wrote is run: cargo resolves copies of manifests, a build script is only read, and
+//! clang gets flags that only compile, is shown only what it needs, and writes into one folder.
 
 #![warn(missing_docs)]
 
 mod build_script;
 mod cargo;
+mod child;
 mod clang;
 mod compile;
+mod confine;
 mod files;
+mod flags;
 mod headers;
+mod kept;
+mod manifests;
 mod name;
+mod old_kfuncs;
 mod schedulers;
+mod types;
 
+pub use build_script::{BuildScript, Wrong};
+pub use confine::confinement;
 pub use name::SchedulerName;
-pub use schedulers::{Built, Schedulers};
+pub use schedulers::{Built, Schedulers, Stop, compiler};
+pub use types::unpack as unpack_types;

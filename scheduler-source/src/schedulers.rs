@@ -1,16 +1,22 @@
 //! The objects of schedulers by name, compiled once.
 
 use crate::SchedulerName;
-use crate::build_script::BuildScript;
-use crate::cargo::{self, Graph};
-use crate::clang::Clang;
-use crate::compile::{Compilation, builder_flags, include, tree_flags};
-use crate::files;
+use crate::build_script::{BuildScript, SCRIPT_MAX};
+use crate::cargo::{Cargo, Graph};
+use crate::clang::{Clang, Failure};
+use crate::compile::{Compilation, With, builder_flags, include, tree_flags};
+use crate::files::{self, Budget, Checkout};
 use crate::headers::Headers;
+use crate::kept::{self, Kept};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use wakelab_input::{read_file, read_text_file};
+
+/// The largest object that is read, bytes. Those of public schedulers have up to 13 MB.
+const OBJECT_MAX: u64 = 64 << 20;
 
 /// The object of a scheduler.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,9 +35,22 @@ impl fmt::Debug for Built {
     }
 }
 
+/// What compiles schedulers here: `cargo and clang-19 (19)`.
+///
+/// # Errors
+/// Fails with what is missing and what to install.
+pub fn compiler() -> Result<String, String> {
+    let clang = Clang::find(&AtomicBool::new(false))?;
+    let cargo = crate::cargo::installed()?;
+    Ok(format!("{} and {} ({})", cargo.display(), clang.program.display(), clang.major))
+}
+
 /// Finds the objects of schedulers. The default reads objects, and neither fetches nor compiles anything.
 #[derive(Clone, Debug, Default)]
 pub struct Schedulers(Option<Arc<Builder>>);
+
+/// Gives the flag that ends what is fetched or compiled, when the first is about to be.
+pub type Stop = Box<dyn Fn() -> Result<&'static AtomicBool, String> + Send + Sync>;
 
 /// What fetches and compiles, and what it has made since the program began.
 struct Builder {
@@ -39,8 +58,11 @@ struct Builder {
     folder: Option<PathBuf>,
     /// Where things are made if nothing is kept; it goes with this.
     temporary: Mutex<Option<tempfile::TempDir>>,
+    /// Where that folder is made.
+    scratch: PathBuf,
     /// Whether objects that are kept are made again.
     fresh: bool,
+    stop: Stop,
     say: fn(&str),
     made: Mutex<BTreeMap<SchedulerName, Built>>,
 }
@@ -61,24 +83,28 @@ impl PartialEq for Schedulers {
     }
 }
 
-/// How many objects are kept; those that were made or used longest ago go.
-const OBJECTS_MAX: usize = 64;
-
 impl Schedulers {
-    /// Schedulers that are fetched and compiled, and kept in a folder; without one, nothing is kept. With `fresh`,
-    /// objects are made again. What is done is said to `say`, a line for each crate and object.
-    pub fn new(folder: Option<PathBuf>, fresh: bool, say: fn(&str)) -> Self {
-        // Clang runs elsewhere.
-        let folder = folder.map(|folder| std::path::absolute(&folder).unwrap_or(folder));
-        let builder = Builder { folder, temporary: Mutex::default(), fresh, say, made: Mutex::default() };
-        Schedulers(Some(Arc::new(builder)))
+    /// Schedulers that are fetched and compiled, and kept in a folder; without one, what is made lies in a folder of
+    /// `scratch`, and goes with this. Nobody else may write there. With `fresh`, objects are made again. What is done
+    /// is said to `say`, a line for each crate and object. It ends early with an error when the flag of `stop` is set.
+    pub fn new(folder: Option<PathBuf>, scratch: PathBuf, fresh: bool, say: fn(&str), stop: Stop) -> Self {
+        // Clang and cargo run elsewhere.
+        let absolute = |folder: PathBuf| std::path::absolute(&folder).unwrap_or(folder);
+        let (folder, scratch) = (folder.map(absolute), absolute(scratch));
+        let (temporary, made) = (Mutex::default(), Mutex::default());
+        Schedulers(Some(Arc::new(Builder { folder, temporary, scratch, fresh, stop, say, made })))
+    }
+
+    /// The flag that ends programs of its schedulers, if there is one.
+    pub fn stop(&self) -> Option<&'static AtomicBool> {
+        (self.0.as_ref()?.stop)().ok()
     }
 
     /// The object of a scheduler: as it is, or compiled. A program gets the same one each time it asks.
     ///
     /// # Errors
-    /// Fails if there is no such file, crate or version, if cargo or clang is missing, with what to install, or with
-    /// clang's first error.
+    /// Fails if there is no such file, crate or version, if cargo or clang is missing, with what to install, if a build
+    /// script asks for more than to compile, if there is too much to read, or with what clang says.
     pub fn object(&self, name: &SchedulerName) -> Result<Built, String> {
         let Some(builder) = &self.0 else {
             return match name {
@@ -101,10 +127,13 @@ impl Schedulers {
 
 /// Reads an object as it is.
 fn read_object(path: &str) -> Result<Built, String> {
-    let object = std::fs::read(path)
+    let object = read_file(Path::new(path), OBJECT_MAX)
         .map_err(|error| format!("{error}; expected the object of a scheduler, as clang compiles it for BPF"))?;
     Ok(Built { title: title(Path::new(path)), name: SchedulerName::Path(path.to_owned()), object: object.into() })
 }
+
+/// The files of a scheduler's source, which no output replaces.
+const SOURCES: &[(&str, &str)] = &[("", ".c"), ("", ".h"), ("", ".rs"), ("Cargo.", "")];
 
 /// The name of a file without its endings.
 fn title(path: &Path) -> String {
@@ -112,73 +141,118 @@ fn title(path: &Path) -> String {
     name.trim_end_matches(".o").trim_end_matches(".c").trim_end_matches(".bpf").to_owned()
 }
 
+/// What is built for one scheduler.
+struct Build<'a> {
+    builder: &'a Builder,
+    stop: &'static AtomicBool,
+    /// The folder for what is made.
+    work: PathBuf,
+    budget: Budget,
+}
+
+/// A source and all that is compiled with it.
+struct Sources {
+    compilation: Compilation,
+    title: String,
+    /// The folder of a crate that has a build script, which is not run.
+    script: Option<PathBuf>,
+}
+
 impl Builder {
     fn build(&self, name: &SchedulerName) -> Result<Built, String> {
         let path = match name {
-            SchedulerName::Crate { name, version } => return self.of_registry(name, version.as_deref()),
-            SchedulerName::Path(path) => path,
+            SchedulerName::Path(path) if path.ends_with(".o") => return read_object(path),
+            SchedulerName::Path(path) => Some(path),
+            SchedulerName::Crate { .. } => None,
         };
-        if path.ends_with(".o") {
-            return read_object(path);
-        }
-        let place = Path::new(path);
-        let expected = "expected an object (.o), a source (.c), or the folder of a crate";
-        let place = place.canonicalize().map_err(|error| format!("{error}; {expected}"))?;
-        let found = match place.is_dir() {
-            true if place.join("Cargo.toml").is_file() => self.of_crate(&place, None, false)?,
-            true => return Err(format!("the folder has no Cargo.toml; {expected}")),
-            false if path.ends_with(".c") => self.of_source(&place)?,
-            false => return Err(format!("it is none of these; {expected}")),
+        let build = Build { builder: self, stop: (self.stop)()?, work: self.work()?, budget: Budget::default() };
+        let found = match (path, name) {
+            (Some(path), _) => Built { name: name.clone(), ..build.of_path(path)? },
+            (None, SchedulerName::Crate { name, version }) => build.of_registry(name, version.as_deref())?,
+            (None, SchedulerName::Path(_)) => unreachable!("it is a path"),
         };
-        Ok(Built { name: name.clone(), ..found })
+        kept::prune(&build.work);
+        Ok(found)
     }
 
     /// The folder for what is made.
     fn work(&self) -> Result<PathBuf, String> {
         if let Some(folder) = &self.folder {
+            kept::private(folder)?;
             return Ok(folder.clone());
         }
-        let mut temporary = self.temporary.lock().expect("nobody panics while making a folder");
-        if temporary.is_none() {
-            *temporary = Some(tempfile::tempdir().map_err(|error| format!("no folder for temporary files: {error}"))?);
+        let mut temporary = self.temporary.lock().map_err(|_| "making a folder panicked before".to_owned())?;
+        if let Some(folder) = &*temporary {
+            return Ok(folder.path().to_owned());
         }
-        Ok(temporary.as_ref().expect("it was just made").path().to_owned())
+        kept::private(&self.scratch)?;
+        let made = tempfile::Builder::new().prefix(files::UNFINISHED).tempdir_in(&self.scratch);
+        let made = made.map_err(|error| files::failed(&self.scratch, error))?;
+        Ok(temporary.insert(made).path().to_owned())
+    }
+}
+
+impl Build<'_> {
+    fn cargo(&self) -> Cargo<'_> {
+        Cargo { stop: self.stop, budget: &self.budget }
+    }
+
+    fn clang(&self) -> Result<Clang, String> {
+        Clang::find(self.stop)
+    }
+
+    fn of_path(&self, path: &str) -> Result<Built, String> {
+        let place = Path::new(path);
+        let expected = "expected an object (.o), a source (.c), or the folder of a crate";
+        let place = place.canonicalize().map_err(|error| format!("{error}; {expected}"))?;
+        // Clang reads what these name, too.
+        let folder = if place.is_dir() { &*place } else { place.parent().unwrap_or(&place) };
+        wakelab_input::files::note_folder(folder, SOURCES);
+        match place.is_dir() {
+            true if place.join("Cargo.toml").is_file() => self.of_crate(&Checkout::of(&place)?, None),
+            true => Err(format!("the folder has no Cargo.toml; {expected}")),
+            false if path.ends_with(".c") && place.is_file() => self.of_source(&place),
+            false => Err(format!("it is none of these; {expected}")),
+        }
     }
 
     fn headers_of(&self, graph: &Graph) -> Result<Option<Headers>, String> {
-        Headers::of(graph, &self.work()?.join("headers"))
+        let headers = Headers::of(graph, &Kept::Headers.folder(&self.work), &self.budget)?;
+        headers.iter().for_each(|headers| kept::touch(&headers.folder));
+        Ok(headers)
     }
 
     /// The headers of the newest builder, for sources without a crate.
     fn newest_headers(&self) -> Result<Headers, String> {
-        let folder = self.work()?.join("newest");
-        let graph = cargo::newest_headers(&folder)?;
+        let graph = self.cargo().newest_headers(&self.work.join("newest"))?;
         self.headers_of(&graph)?.ok_or_else(|| "scx_cargo has no headers; expected a folder bpf_h".to_owned())
     }
 
     fn of_registry(&self, name: &str, version: Option<&str>) -> Result<Built, String> {
-        let package = cargo::fetch(name, version, &self.work()?.join("crates"))?;
+        let package = self.cargo().fetch(name, version, &Kept::Crates.folder(&self.work))?;
+        kept::touch(&package.folder);
         if version != Some(package.version.as_str()) {
-            (self.say)(&format!("{name} is {name} {}", package.version));
+            (self.builder.say)(&format!("{name} is {name} {}", package.version));
         }
-        let locked = package.folder.join("Cargo.lock").is_file();
-        let built = self.of_crate(&package.folder, None, locked)?;
+        let built = self.of_crate(&Checkout::closed(&package.folder)?, None)?;
         let exact = SchedulerName::Crate { name: name.to_owned(), version: Some(package.version.clone()) };
         Ok(Built { title: format!("{name} {}", package.version), name: exact, ..built })
     }
 
     /// A crate in a folder. With `only`, that source alone if the crate's build script does not name it.
-    fn of_crate(&self, folder: &Path, only: Option<&Path>, locked: bool) -> Result<Built, String> {
-        let graph = cargo::metadata(&folder.join("Cargo.toml"), locked)?;
+    fn of_crate(&self, checkout: &Checkout, only: Option<&Path>) -> Result<Built, String> {
+        let folder = checkout.folder.as_path();
+        let graph = self.cargo().resolve(checkout, &Kept::Resolved.folder(&self.work))?;
         let of_graph = self.headers_of(&graph)?;
         let root = graph.root.as_ref();
         let named = root.map_or_else(|| title(folder), |root| format!("{} {}", root.name, root.version));
-        let script = folder.join("build.rs");
-        let text = root.and_then(|_| std::fs::read_to_string(&script).ok());
+        let path = folder.join("build.rs");
+        let text = match root.is_some() && path.exists() {
+            true => Some(self.script(checkout)?),
+            false => None,
+        };
         let script = match (&text, only) {
-            (Some(text), None) => {
-                Some(BuildScript::parse(text).map_err(|what| format!("{} {what}", script.display()))?)
-            }
+            (Some(text), None) => Some(BuildScript::parse(text).map_err(|wrong| wrong.at(&path))?),
             // A source that the script does not name is compiled alone, whatever the script says.
             (Some(text), Some(_)) => BuildScript::parse(text).ok(),
             (None, None) => {
@@ -191,104 +265,151 @@ impl Builder {
             let is = |source: &String| inner == Some(Path::new(source));
             is(&script.main) || script.others.iter().any(is)
         };
-        let clang = Clang::find()?;
+        let script = script.filter(|script| only.is_none() || names(script));
+        script.iter().try_for_each(|script| inside(checkout, &path, script))?;
+        let clang = self.clang()?;
         let headers = match of_graph {
             Some(headers) => headers,
             None if only.is_some() => self.newest_headers()?,
             None => return Err(format!("{named} needs no scx_cargo or scx_utils; expected the crate of a scheduler")),
         };
-        let mut flags = builder_flags(&clang, &headers, &|name| std::env::var(name).ok());
-        let script = script.filter(|script| only.is_none() || names(script));
-        let Some(script) = script else {
-            let source = only.expect("a crate without a script was refused");
-            return self.compiled(&clang, &headers, alone(source, flags), title(source));
+        let flags = builder_flags(&clang, &headers, &|name| std::env::var(name).ok());
+        let (compilation, title) = match (script, only) {
+            (Some(script), _) => (of_script(checkout, script, flags), named),
+            (None, Some(source)) => (alone(source, checkout.root.clone(), flags), title(source)),
+            (None, None) => return Err(format!("{} has no build script that can be read", folder.display())),
         };
-        let folders = script.include.iter().map(|inner| include(Path::new(inner)));
-        flags.splice(0..0, folders.collect::<Vec<_>>());
-        flags.extend(script.cflags);
-        let compilation = Compilation {
-            folder: folder.to_owned(),
-            main: script.main.into(),
-            others: script.others.into_iter().map(PathBuf::from).collect(),
-            flags,
-        };
-        self.compiled(&clang, &headers, compilation, named)
+        let script = text.is_some().then(|| folder.to_owned());
+        self.compiled(&clang, &headers, Sources { compilation, title, script })
+    }
+
+    /// The text of a crate's build script.
+    fn script(&self, checkout: &Checkout) -> Result<String, String> {
+        let path = checkout.find(Path::new("build.rs"))?;
+        read_text_file(&path, SCRIPT_MAX).map_err(|error| files::failed(&path, error))
     }
 
     /// A source: of a kernel's tree, of a crate, or alone.
     fn of_source(&self, source: &Path) -> Result<Built, String> {
         let folder = source.parent().expect("a file lies in a folder");
+        let Checkout { root, .. } = Checkout::of(folder)?;
+        let alone_by = |clang: &Clang, headers: &Headers, root: PathBuf, flags: Vec<String>| {
+            let compilation = alone(source, root, flags);
+            self.compiled(clang, headers, Sources { compilation, title: title(source), script: None })
+        };
         if folder.join("include/scx/common.bpf.h").is_file() {
-            let clang = Clang::find()?;
-            let headers = self.newest_headers()?;
+            let (clang, headers) = (self.clang()?, self.newest_headers()?);
             let flags = tree_flags(&clang, &headers, folder);
-            return self.compiled(&clang, &headers, alone(source, flags), title(source));
+            return alone_by(&clang, &headers, root, flags);
         }
-        let crates = folder.ancestors().find(|folder| folder.join("Cargo.toml").is_file());
-        if let Some(folder) = crates {
-            return self.of_crate(folder, Some(source), false);
+        let mut own = folder.ancestors().take_while(|folder| !files::written_by_all(folder));
+        if let Some(folder) = own.find(|folder| folder.join("Cargo.toml").is_file()) {
+            return self.of_crate(&Checkout::of(folder)?, Some(source));
         }
-        let clang = Clang::find()?;
-        let headers = self.newest_headers()?;
+        let (clang, headers) = (self.clang()?, self.newest_headers()?);
         let flags = builder_flags(&clang, &headers, &|name| std::env::var(name).ok());
-        self.compiled(&clang, &headers, alone(source, flags), title(source))
+        alone_by(&clang, &headers, root, flags)
     }
 
-    fn compiled(
-        &self,
-        clang: &Clang,
-        headers: &Headers,
-        mut compilation: Compilation,
-        title: String,
-    ) -> Result<Built, String> {
+    fn compiled(&self, clang: &Clang, headers: &Headers, sources: Sources) -> Result<Built, String> {
+        let Sources { mut compilation, title, script } = sources;
         // Where headers are kept is no part of the object, nor of its errors.
-        compilation.flags.push(format!("-ffile-prefix-map={}/=", headers.folder.display()));
+        compilation.more.push(format!("-ffile-prefix-map={}/=", headers.folder.display()));
         let built = |object: Vec<u8>| {
             let name = SchedulerName::Path(String::new());
             Built { title: title.clone(), name, object: object.into() }
         };
-        let objects = self.work()?.join("objects");
-        let path = objects.join(format!("{}.bpf.o", compilation.key(clang)?));
-        if !self.fresh
-            && let Ok(object) = std::fs::read(&path)
+        let with = With { clang, stop: self.stop };
+        let refused = |failure: Failure| failure.text(&hints(&failure, headers, &compilation, script.as_deref()));
+        let key = compilation.key(with, &self.budget).map_err(refused)?;
+        let objects = Kept::Objects.folder(&self.work);
+        let path = objects.join(format!("{key}.bpf.o"));
+        if !self.builder.fresh
+            && let Ok(object) = read_file(&path, OBJECT_MAX)
         {
-            touch(&path);
+            kept::touch(&path);
             return Ok(built(object));
         }
         let count = compilation.others.len() + 1;
-        let sources = if count == 1 { "1 source".to_owned() } else { format!("{count} sources") };
-        (self.say)(&format!("compiling {title}: {sources}, clang {}, {}", clang.major, headers.origin));
-        let object = compilation.compile(clang)?;
+        let text = if count == 1 { "1 source".to_owned() } else { format!("{count} sources") };
+        let bare = if clang.bwrap.is_some() { "" } else { ", not confined (`wakelab doctor schedulers` says why)" };
+        (self.builder.say)(&format!("compiling {title}: {text}, clang {}, {}{bare}", clang.major, headers.origin));
+        let object = compilation.compile(with, &self.work, &self.budget).map_err(refused)?;
         // An object that cannot be kept is none the worse.
-        if files::create(&objects).and_then(|()| files::write_whole(&path, &object)).is_ok() {
-            prune(&objects);
-        }
+        let _ = files::create(&objects).and_then(|()| files::write_whole(&path, &object));
         Ok(built(object))
     }
 }
 
+/// Whether what a build script names lies in its checkout.
+fn inside(checkout: &Checkout, path: &Path, script: &BuildScript) -> Result<(), String> {
+    for named in script.others.iter().chain([&script.main]).chain(&script.include) {
+        let found = checkout.find(Path::new(named));
+        found.map_err(|error| format!("{}:{}: {error}", path.display(), script.line(named)))?;
+    }
+    Ok(())
+}
+
+/// What a build script compiles.
+fn of_script(checkout: &Checkout, script: BuildScript, flags: Vec<String>) -> Compilation {
+    let mut all: Vec<String> = script.include.iter().map(|inner| include(Path::new(inner))).collect();
+    all.extend(flags);
+    Compilation {
+        checkout: checkout.clone(),
+        main: script.main.into(),
+        others: script.others.into_iter().map(PathBuf::from).collect(),
+        flags: all,
+        more: script.cflags,
+    }
+}
+
 /// One source, compiled in its folder.
-fn alone(source: &Path, flags: Vec<String>) -> Compilation {
+fn alone(source: &Path, root: PathBuf, flags: Vec<String>) -> Compilation {
     let folder = source.parent().expect("a file lies in a folder").to_owned();
-    let main = source.file_name().expect("it is a file").into();
-    Compilation { folder, main, others: Vec::new(), flags }
+    // It may begin with what clang takes for a flag.
+    let main = Path::new(".").join(source.file_name().expect("it is a file"));
+    let main = match source.file_name().map(|name| name.to_string_lossy().starts_with(['-', '@'])) {
+        Some(true) => main,
+        _ => main.file_name().expect("it was just joined").into(),
+    };
+    Compilation { checkout: Checkout { folder, root }, main, others: Vec::new(), flags, more: Vec::new() }
 }
 
-/// Marks a file as used.
-fn touch(path: &Path) {
-    let file = std::fs::File::options().append(true).open(path);
-    let _ = file.and_then(|file| file.set_modified(std::time::SystemTime::now()));
-}
-
-/// Deletes the objects that were used longest ago.
-fn prune(objects: &Path) {
-    let files = std::fs::read_dir(objects).into_iter().flatten().flatten();
-    let is_object = |path: &PathBuf| path.extension().is_some_and(|end| end == "o");
-    let dated = |path: PathBuf| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path));
-    let mut all: Vec<_> = files.map(|file| file.path()).filter(is_object).filter_map(dated).collect();
-    all.sort();
-    let many = all.len().saturating_sub(OBJECTS_MAX);
-    all.into_iter().take(many).for_each(|(_, path)| _ = std::fs::remove_file(path));
+/// What to do about what clang says.
+fn hints(failure: &Failure, headers: &Headers, compilation: &Compilation, script: Option<&Path>) -> Vec<String> {
+    let mut hints = Vec::new();
+    if matches!(failure, Failure::Other(_)) {
+        return hints;
+    }
+    if let Some(missing) = failure.names("fatal error: '", "' file not found").next() {
+        let missing = wakelab_input::printable(wakelab_input::shortened(missing).as_ref()).into_owned();
+        let root = compilation.checkout.root.display();
+        if missing.contains("..") || missing.starts_with('/') {
+            hints.push(format!("clang is shown only {root}, the headers of its builder and the system's"));
+        } else if let Some(folder) = script {
+            let folder = folder.display();
+            hints.push(format!(
+                "{folder}/build.rs is not run, and may be what writes {missing}: run `cargo build` there once, or \
+                 write the file"
+            ));
+        }
+    }
+    let builder = &headers.builder;
+    let origin = &headers.origin;
+    hints.push(match script {
+        Some(folder) => format!(
+            "it was compiled with the headers of {origin}, as {}/Cargo.toml or its Cargo.lock has it; \
+             {} = \"=VERSION\" there takes others",
+            folder.display(),
+            builder.name
+        ),
+        None => format!(
+            "it was compiled with the headers of {origin}; a Cargo.toml above the source takes others, with {} = \
+             \"=1.0.27\" in its [build-dependencies] (`wakelab docs scheduler-authors`)",
+            builder.name
+        ),
+    });
+    hints
 }
 
 #[cfg(test)]
@@ -308,7 +429,8 @@ mod tests {
 
     #[test]
     fn paths_that_are_nothing_are_refused() {
-        let all = Schedulers::new(None, false, |_| ());
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        let all = Schedulers::new(None, std::env::temp_dir(), false, |_| (), Box::new(|| Ok(&NEVER)));
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("notes"), "").unwrap();
         let path = |inner: &str| SchedulerName::Path(folder.path().join(inner).to_string_lossy().into_owned());
@@ -321,22 +443,5 @@ mod tests {
         ] {
             assert!(all.object(&path(inner)).unwrap_err().contains(error), "{inner}");
         }
-    }
-
-    #[test]
-    fn objects_that_were_used_longest_ago_go() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |n: usize| folder.path().join(format!("{n}.bpf.o"));
-        for n in 0..OBJECTS_MAX + 2 {
-            std::fs::write(path(n), "").unwrap();
-            let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(n as u64);
-            std::fs::File::options().append(true).open(path(n)).unwrap().set_modified(time).unwrap();
-        }
-        touch(&path(0));
-        prune(folder.path());
-        assert_eq!(
-            (path(0).exists(), path(1).exists(), path(2).exists(), path(3).exists()),
-            (true, false, false, true)
-        );
     }
 }

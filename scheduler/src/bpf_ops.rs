@@ -7,7 +7,7 @@ use oorandom::Rand64;
 use std::collections::BTreeMap;
 use wakelab_bpf::image::{MapKind, Variable};
 use wakelab_bpf::machine::{Counts, Fault, Kernel, Machine};
-use wakelab_ext::ext::{DsqIter, Ext};
+use wakelab_ext::ext::{DsqIter, Ext, KTIME_MAX};
 use wakelab_ext::flags::{SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_TTWU};
 use wakelab_ext::ops::{Call, ExitKind, Host, Op, Ops, Priorities, ProgramCosts, TaskFields, TaskInfo};
 use wakelab_sched::runqueue::TaskId;
@@ -24,9 +24,12 @@ pub struct State {
     programs: [Option<u32>; Op::ALL.len()],
     /// Iterators over queues, by the address of their `struct bpf_iter_scx_dsq`.
     pub iters: BTreeMap<u64, DsqIter>,
+    /// How many queues it has made and not destroyed.
+    pub nr_dsqs: u64,
     random: Rand64,
-    /// Timers that run: where the `struct bpf_timer` of a number is.
+    /// Timers that run: where the `struct bpf_timer` of a number is, and the number of the one there.
     timers: BTreeMap<u32, u64>,
+    timer_at: BTreeMap<u64, u32>,
     next_timer: u32,
     costs: ProgramCosts,
     hz: u64,
@@ -54,8 +57,10 @@ impl State {
             cpu_only,
             programs,
             iters: BTreeMap::new(),
+            nr_dsqs: 0,
             random: Rand64::new(u128::from(host.seed)),
             timers: BTreeMap::new(),
+            timer_at: BTreeMap::new(),
             next_timer: 0,
             costs: host.costs,
             hz: host.hz,
@@ -80,6 +85,19 @@ fn taken(costs: &ProgramCosts, done: &Counts) -> u64 {
         + (done.helpers + done.kfuncs + done.own_kfuncs) * costs.call
         + (done.map_lookups + done.map_updates) * costs.map
         + (done.atomics + done.locks) * costs.atomic
+}
+
+/// When a timer expires that is started at `now`, ns since the run began: `ns_to_ktime()`, which makes a negative number
+/// of more than [`KTIME_MAX`], and `ktime_add_safe()`, by which a time that does not fit is never.
+fn timer_expires(now: u64, nsecs: u64, flags: u64) -> u64 {
+    const BPF_F_TIMER_ABS: u64 = 1;
+    match (flags & BPF_F_TIMER_ABS != 0, nsecs > KTIME_MAX) {
+        (true, true) => now,
+        (true, false) => nsecs.saturating_sub(UPTIME_NS).max(now),
+        (false, true) => KTIME_MAX,
+        (false, false) if UPTIME_NS + now + nsecs > KTIME_MAX => KTIME_MAX,
+        (false, false) => now + nsecs,
+    }
 }
 
 /// The kernel that a program runs in.
@@ -149,21 +167,23 @@ impl Kernel for InKernel<'_> {
         }
     }
 
-    fn timer_start(&mut self, timer: u64, _: u32, _: u32, nsecs: u64, flags: u64) {
-        const BPF_F_TIMER_ABS: u64 = 1;
-        let now = self.ext.clock();
-        let at = if flags & BPF_F_TIMER_ABS != 0 { nsecs.saturating_sub(UPTIME_NS).max(now) } else { now + nsecs };
+    fn timer_start(&mut self, done: &Counts, timer: u64, _: (u32, u32), nsecs: u64, flags: u64) {
+        // The program has come this far, which `clock()` knows only when it has ended.
+        let here = if self.ext.loads { 0 } else { taken(&self.state.costs, done) };
+        let at = timer_expires(self.ext.clock() + here, nsecs, flags);
         self.timer_cancel(timer);
         let number = self.state.next_timer;
-        self.state.next_timer += 1;
+        self.state.next_timer = number.wrapping_add(1);
         self.state.timers.insert(number, timer);
+        self.state.timer_at.insert(timer, number);
         self.ext.start_timer(at, number);
     }
 
     fn timer_cancel(&mut self, timer: u64) -> bool {
-        let before = self.state.timers.len();
-        self.state.timers.retain(|_, started| *started != timer);
-        self.state.timers.len() != before
+        let Some(number) = self.state.timer_at.remove(&timer) else { return false };
+        self.state.timers.remove(&number);
+        self.ext.cancel_timer(number);
+        true
     }
 
     /// Nobody reads the kernel's trace.
@@ -256,6 +276,7 @@ impl Running<'_> {
         let result = run(self.machine, &mut InKernel { ext, state: self.state });
         let counts = self.machine.take_counts();
         ext.spend(taken(&self.state.costs, &counts));
+        ext.count_insns(counts.insns);
         match result {
             Ok(value) => value,
             Err(fault) => {
@@ -377,6 +398,9 @@ impl Ops for Running<'_> {
         i64::from(result as i32)
     }
 }
+
+/// How many counters a scheduler has at most, of variables and in a map.
+const COUNTERS_MAX: u32 = 1024;
 
 /// A scheduler in BPF that is loaded.
 #[derive(Debug)]
@@ -503,9 +527,14 @@ impl Ops for BpfOps {
 
     fn timer(&mut self, ext: &mut Ext, number: u32) {
         let Some(timer) = self.state.timers.remove(&number) else { return };
+        self.state.timer_at.remove(&timer);
         let mut running = self.running();
         running.sync(ext);
         running.run(ext, |machine, kernel| machine.call_timer(kernel, timer));
+    }
+
+    fn timer_is_set(&self, number: u32) -> bool {
+        self.state.timers.contains_key(&number)
     }
 
     /// Variables `nr_*` that its programs write, and maps `stats`, as schedulers call what their user space prints.
@@ -517,10 +546,13 @@ impl Ops for BpfOps {
             if !map.read_only {
                 names.extend(map.variables.iter().filter(counts).map(|variable| variable.name.clone()));
             }
-            if map.name == "stats" && map.kind == MapKind::PercpuArray && map.value_size == 8 {
+            // What nobody prints is no counter.
+            let printed = map.max_entries <= COUNTERS_MAX;
+            if map.name == "stats" && map.kind == MapKind::PercpuArray && map.value_size == 8 && printed {
                 stats.push((number as u32, map.max_entries));
             }
         }
+        names.truncate(COUNTERS_MAX as usize);
         let mut counters: Vec<(String, u64)> =
             names.into_iter().filter_map(|name| self.variable(&name).map(|value| (name, value))).collect();
         for (map, entries) in stats {
@@ -528,7 +560,7 @@ impl Ops for BpfOps {
                 let mut sum = 0;
                 for cpu in 0..self.state.nr_cpus {
                     if let Some(addr) = self.machine.map_lookup_percpu(map, &entry.to_le_bytes(), cpu) {
-                        sum += self.machine.memory().read_u64(addr).unwrap_or(0);
+                        sum = self.machine.memory().read_u64(addr).unwrap_or(0).wrapping_add(sum);
                     }
                 }
                 counters.push((format!("stats[{entry}]"), sum));
@@ -542,5 +574,23 @@ impl Ops for BpfOps {
             self.after_load(ext);
         }
         self.running().call(ext, call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ktime_add_safe()` and `ns_to_ktime()` (include/linux/ktime.h, kernel/time/hrtimer.c).
+    #[test]
+    fn a_time_that_does_not_fit_is_never_and_one_that_is_over_is_now() {
+        assert_eq!(timer_expires(100, 5, 0), 105);
+        for nsecs in [u64::MAX, KTIME_MAX + 1, KTIME_MAX, KTIME_MAX - UPTIME_NS] {
+            assert_eq!(timer_expires(100, nsecs, 0), KTIME_MAX, "{nsecs}");
+        }
+        assert_eq!(timer_expires(100, UPTIME_NS + 200, 1), 200);
+        for nsecs in [0, UPTIME_NS + 50, u64::MAX] {
+            assert_eq!(timer_expires(100, nsecs, 1), 100, "{nsecs}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::bpf_ops::InKernel;
 use crate::kernel_objects::{Field, Layout, field, put};
-use crate::kfuncs::{EINVAL, Returned, s32};
+use crate::kfuncs::{EINVAL, Returned, WORK_OF_STEP, s32};
 use std::collections::BTreeMap;
 use wakelab_bpf::btf::Btf;
 use wakelab_bpf::machine::{Fault, Machine};
@@ -216,14 +216,17 @@ pub fn iter_css_new(_: &mut InKernel<'_>, machine: &mut Machine, [iter, start, o
     let order = order as u32;
     let known = matches!(order, DESCENDANTS_PRE | DESCENDANTS_POST | ANCESTORS_UP | CHILDREN);
     let memory = machine.memory_mut();
-    memory.write_u64(iter, if known { start } else { 0 })?;
-    memory.write_u64(iter + 8, 0)?;
-    memory.write_u32(iter + 16, order)?;
+    let start = if known { start } else { 0 };
+    memory.program_write(iter, start.to_le_bytes())?;
+    memory.program_write(iter + 8, [0; 8])?;
+    memory.program_write(iter + 16, order.to_le_bytes())?;
     s32(if known { 0 } else { EINVAL })
 }
 
 /// `bpf_iter_css_next()`: after the last one NULL, and then anew.
 pub fn iter_css_next(kernel: &mut InKernel<'_>, machine: &mut Machine, [iter, ..]: [u64; 5]) -> Returned {
+    // All are gathered at each step.
+    machine.work(WORK_OF_STEP * u64::from(kernel.ext.nr_groups()))?;
     let memory = machine.memory_mut();
     let (start, at, order) = (memory.read_u64(iter)?, memory.read_u64(iter + 8)?, memory.read_u32(iter + 16)?);
     if start == 0 {
@@ -244,12 +247,12 @@ pub fn iter_css_next(kernel: &mut InKernel<'_>, machine: &mut Machine, [iter, ..
         all.find(|&number| number == last);
     }
     let next = all.next().map_or(0, |number| cgroups.css(number));
-    memory.write_u64(iter + 8, next)?;
+    memory.program_write(iter + 8, next.to_le_bytes())?;
     Ok(next)
 }
 
 /// `bpf_iter_css_destroy()`.
 pub fn iter_css_destroy(_: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
-    machine.memory_mut().write_u64(args[0], 0)?;
+    machine.memory_mut().program_write(args[0], [0; 8])?;
     Ok(0)
 }

@@ -557,7 +557,8 @@ impl KernelObjects {
     /// `bpf_task_acquire()` of the task at an address. Idle tasks stay anyway.
     pub fn hold_task(&mut self, addr: u64) {
         if let Some(task) = self.task_at(addr) {
-            self.tasks[task.0 as usize].held += 1;
+            let held = &mut self.tasks[task.0 as usize].held;
+            *held = held.saturating_add(1);
         }
     }
 

@@ -152,6 +152,9 @@ pub fn find(name: &str) -> Option<Kfunc> {
     KFUNCS.binary_search_by(|(other, _)| (*other).cmp(name)).ok().map(|at| KFUNCS[at].1)
 }
 
+/// The work of a step through what the core has.
+pub(crate) const WORK_OF_STEP: u64 = 8;
+
 pub(crate) type Returned = Result<u64, Fault>;
 
 /// An s32 as a register returns it.
@@ -172,7 +175,7 @@ fn mask(kernel: &InKernel<'_>, machine: &Machine, addr: u64) -> Result<CpuMask, 
     let nr_cpus = kernel.state.nr_cpus;
     let mut mask = CpuMask::new(nr_cpus);
     for at in 0..nr_cpus.div_ceil(64) {
-        let mut word = machine.memory().read_u64(addr + u64::from(at) * 8)?;
+        let mut word = machine.memory().read_u64(addr.wrapping_add(u64::from(at) * 8))?;
         while word != 0 {
             let cpu = at * 64 + word.trailing_zeros();
             if cpu < nr_cpus {
@@ -220,7 +223,7 @@ fn select_cpu_dfl(
     let p = task(kernel, "scx_bpf_select_cpu_dfl", p)?;
     let result = kernel.ext.select_cpu_from_kfunc(p, prev_cpu as i32, wake_flags, None, 0);
     let cpu = chosen(kernel, result);
-    machine.memory_mut().write_u8(is_idle, u8::from(cpu >= 0))?;
+    machine.memory_mut().program_write(is_idle, [u8::from(cpu >= 0)])?;
     s32(if cpu >= 0 { cpu } else { i64::from(prev_cpu as i32) })
 }
 
@@ -406,12 +409,24 @@ fn dsq_move_to_local_flags(kernel: &mut InKernel<'_>, machine: &mut Machine, arg
     Ok(u64::from(kernel.ext.dsq_move_to_local(ops, args[0], args[1])))
 }
 
-fn create_dsq(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    s32(kernel.ext.create_dsq_on_node(args[0], args[1] as i32))
+/// What a queue costs, bytes.
+const DSQ_COST: u64 = 512;
+
+fn create_dsq(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    machine.memory_mut().charge(DSQ_COST)?;
+    let result = kernel.ext.create_dsq_on_node(args[0], args[1] as i32);
+    match result {
+        0 => kernel.state.nr_dsqs += 1,
+        _ => machine.memory_mut().discharge(DSQ_COST),
+    }
+    s32(result)
 }
 
-fn destroy_dsq(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
-    kernel.ext.destroy_dsq(args[0]);
+fn destroy_dsq(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    if kernel.ext.destroy_dsq(args[0]) {
+        kernel.state.nr_dsqs = kernel.state.nr_dsqs.saturating_sub(1);
+        machine.memory_mut().discharge(DSQ_COST);
+    }
     Ok(0)
 }
 
@@ -424,7 +439,9 @@ fn dsq_peek(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Retur
     Ok(first.and_then(|task| kernel.state.objects.addr(task)).unwrap_or(0))
 }
 
-fn dsq_reenq(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Returned {
+fn dsq_reenq(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
+    // It is looked for among those that are reenqueued already.
+    machine.work(kernel.state.nr_dsqs)?;
     kernel.ext.dsq_reenq(args[0], args[1]);
     Ok(0)
 }
@@ -451,7 +468,16 @@ fn dispatch_cancel(kernel: &mut InKernel<'_>, _: &mut Machine, _: [u64; 5]) -> R
 /// `SCX_DSQ_ITER_REV`.
 const SCX_DSQ_ITER_REV: u64 = 1 << 16;
 
-fn iter_scx_dsq_new(kernel: &mut InKernel<'_>, _: &mut Machine, [iter, dsq, flags, ..]: [u64; 5]) -> Returned {
+/// The most iterators over queues that a scheduler may have at a time: one on each place that its stack frames have for
+/// one. What they know is kept outside of the program's memory.
+const ITERS_MAX: usize = 1024;
+
+fn iter_scx_dsq_new(kernel: &mut InKernel<'_>, machine: &mut Machine, [iter, dsq, flags, ..]: [u64; 5]) -> Returned {
+    machine.memory().bytes(iter, 8)?;
+    if kernel.state.iters.len() >= ITERS_MAX && !kernel.state.iters.contains_key(&iter) {
+        let text = format!("the programs have {ITERS_MAX} iterators over queues, as many as they may");
+        return Err(Fault::kernel(text));
+    }
     if flags & !SCX_DSQ_ITER_REV != 0 {
         return s32(EINVAL);
     }
@@ -466,6 +492,7 @@ fn iter_scx_dsq_new(kernel: &mut InKernel<'_>, _: &mut Machine, [iter, dsq, flag
 
 fn iter_scx_dsq_next(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
     let Some(iter) = kernel.state.iters.get_mut(&args[0]) else { return Ok(0) };
+    machine.work(WORK_OF_STEP)?;
     let next = kernel.ext.dsq_iter_next(iter);
     Ok(next.map_or(0, |task| kernel.state.objects.sync_task(machine.memory_mut(), kernel.ext, task)))
 }
@@ -719,9 +746,11 @@ fn cid_override(kernel: &mut InKernel<'_>, machine: &mut Machine, [table, bytes,
 fn cid_topo(kernel: &mut InKernel<'_>, machine: &mut Machine, [cid, out, bytes, ..]: [u64; 5]) -> Returned {
     let valid = cpu_of(kernel, cid).is_some();
     let topo = if valid { kernel.ext.cids.topo(cid as u32) } else { CidTopo::NEG };
+    machine.memory().bytes(out, bytes)?;
+    machine.work(bytes)?;
     let fields = [topo.core, topo.llc, topo.node].into_iter().flatten().map(|field| field as u32);
     for (at, field) in (0..bytes / 4).zip(fields.chain(std::iter::repeat(u32::MAX))) {
-        machine.memory_mut().write_u32(out + 4 * at, field)?;
+        machine.memory_mut().program_write(out + 4 * at, field.to_le_bytes())?;
     }
     Ok(0)
 }
@@ -741,7 +770,7 @@ fn events(kernel: &mut InKernel<'_>, machine: &mut Machine, [out, bytes, ..]: [u
     let count = |name: &str| counts.iter().find(|(of, _)| *of == name).map_or(0, |(_, count)| *count);
     for (at, name) in &kernel.state.objects.event_stats {
         if u64::from(*at) + 8 <= bytes {
-            machine.memory_mut().write_u64(out + u64::from(*at), count(name))?;
+            machine.memory_mut().program_write(out.wrapping_add(u64::from(*at)), count(name).to_le_bytes())?;
         }
     }
     Ok(0)

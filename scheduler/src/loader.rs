@@ -8,8 +8,9 @@ use crate::user_space;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use wakelab_bpf::btf::Btf;
+use wakelab_bpf::btf::{Btf, Kind};
 use wakelab_bpf::image::{Image, Map, MapKind, Member, StructOps};
 use wakelab_bpf::machine::{Limits, Machine};
 use wakelab_bpf::{Kconfig, LinkOptions, Object, VariableError};
@@ -31,6 +32,8 @@ pub struct BpfScheduler {
     identity: String,
     /// The object for each kernel that it was loaded on so far.
     linked: Mutex<Vec<(LinkKey, Linking)>>,
+    /// Ends its programs once it is set.
+    stop: Option<&'static AtomicBool>,
 }
 
 /// What tells how an object is linked: the kernel's types, its version, and CONFIG_HZ.
@@ -67,6 +70,7 @@ impl BpfScheduler {
             programs: Vec::new(),
             identity: identity.to_owned(),
             linked: Mutex::default(),
+            stop: None,
         })
     }
 
@@ -75,6 +79,12 @@ impl BpfScheduler {
     pub fn set(&mut self, variable: &str, value: i128) {
         self.settings.push((variable.to_owned(), value));
         self.identity.push_str(&format!(",{variable}={value}"));
+    }
+
+    /// Ends its programs once `stop` is set: the flag that the simulated run is given, too. The run does not look while
+    /// a program runs.
+    pub fn stop_with(&mut self, stop: &'static AtomicBool) {
+        self.stop = Some(stop);
     }
 
     /// Adds flags to those of its `sched_ext_ops`, as loaders do before they load it.
@@ -351,18 +361,20 @@ fn kconfig(rules: &ExtRules, hz: u64) -> BTreeMap<String, Kconfig> {
 /// Sets what every loader sets: the constants of the kernel that programs have as variables (`SCX_ENUM_INIT()`), 0 for
 /// those that the kernel lacks.
 fn set_constants(image: &mut Image, btf: &Btf) -> Result<(), String> {
-    let names: Vec<String> = image
-        .maps
-        .iter()
-        .flat_map(|map| &map.variables)
-        .filter(|variable| variable.name.starts_with("__SCX_"))
-        .map(|variable| variable.name.clone())
-        .collect();
-    for name in names {
-        let value = btf.enum_value(None, name.trim_start_matches('_')).unwrap_or(0);
-        image.set_number(&name, i128::from(value)).map_err(|error| error.to_string())?;
+    // An object can have many variables, and the kernel has many constants: each is looked at once.
+    let mut constants: BTreeMap<&str, u64> = BTreeMap::new();
+    for id in 1..btf.len() {
+        if let Kind::Enum { values, .. } = &btf.get(id).kind {
+            for (name, value) in values {
+                constants.entry(btf.string(*name)).or_insert(*value);
+            }
+        }
     }
-    Ok(())
+    let value = |name: &str| {
+        let constant = name.strip_prefix("__").filter(|name| name.starts_with("SCX_"))?;
+        Some(constants.get(constant).copied().unwrap_or(0))
+    };
+    image.set_numbers(&value).map_err(|error| error.to_string())
 }
 
 /// `bpf_scx_check_member()`: only operations that may sleep have sleepable programs.
@@ -478,6 +490,9 @@ impl Scheduler for BpfScheduler {
         let has = |name: &str| kfuncs::find(name).is_some();
         let mut machine =
             Machine::new(image, &Limits::default(), nr_cpus, &has).map_err(|refused| refused.to_string())?;
+        if let Some(stop) = self.stop {
+            machine.set_stop(stop);
+        }
         let mut objects = KernelObjects::new(btf, machine.memory_mut(), nr_cpus, nr_nodes)?;
         objects.only_accessed(machine.image());
         let state = State::new(&machine, objects, programs, host);

@@ -5,7 +5,7 @@ use crate::cpu::{CpuState, Doing, Newidle};
 use crate::engine::Random;
 use crate::engine::Sim;
 use crate::event_queue::{TimedEvent, TimedEvents, Timeline};
-use crate::ext::ExtState;
+use crate::ext::{ExtState, TimerSoftirq};
 use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
@@ -106,6 +106,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             sink,
             wakeups: 0,
             events: 0,
+            instant: (0, 0),
+            nested_picks: 0,
             nr_unblocked: 0,
             nr_unexited: 0,
             failed: None,
@@ -315,6 +317,9 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         work_locked: false,
         nr_iowait: 0,
         debt: 0,
+        passes: 0,
+        passes_since: 0,
+        timer_softirq: TimerSoftirq::default(),
         misfit_task_load: 0,
         cfs_tasks: CfsTasks::new(),
         active_balance: None,

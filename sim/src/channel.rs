@@ -19,6 +19,10 @@ pub struct Channel {
     pub capacity: usize,
     /// The messages, the oldest first: of each the CPU that wrote it.
     pub messages: VecDeque<Cpu>,
+    /// How many messages were written to it so far.
+    pub sent: u64,
+    /// How many were read.
+    pub received: u64,
     /// Tasks that wait for a message, the first to be woken first.
     pub readers: SmallVec<[TaskId; 1]>,
     /// Tasks that wait for room.
@@ -43,6 +47,8 @@ impl Channel {
             costs,
             last_user: None,
             messages: VecDeque::new(),
+            sent: 0,
+            received: 0,
             readers: SmallVec::new(),
             writers: SmallVec::new(),
             page: None,
@@ -53,6 +59,21 @@ impl Channel {
     /// How many more messages it can hold.
     pub fn free(&self) -> usize {
         self.capacity - self.messages.len()
+    }
+
+    /// A task on `cpu` writes a message.
+    #[inline]
+    pub fn put(&mut self, cpu: Cpu) {
+        self.messages.push_back(cpu);
+        self.sent += 1;
+    }
+
+    /// A task reads the oldest message. Returns the CPU that wrote it; `None` if there is none.
+    #[inline]
+    pub fn take(&mut self) -> Option<Cpu> {
+        let from = self.messages.pop_front()?;
+        self.received += 1;
+        Some(from)
     }
 
     /// Charges a task on `cpu` for writing a message.
@@ -128,7 +149,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         queue.page = (!all).then_some(room);
         let was_full = queue.free() < room;
         let task = &mut self.sys.tasks[id.0 as usize];
-        let Some(from) = queue.messages.pop_front() else {
+        let Some(from) = queue.take() else {
             queue.queue_reader(id, task);
             self.block(cpu, id, Wait::Message(channel));
             return true;

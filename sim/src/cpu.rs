@@ -1,5 +1,6 @@
 //! A CPU in simulated time.
 
+use crate::ext::TimerSoftirq;
 use crate::run::CpuTime;
 use crate::tick::Hrtimer;
 use smallvec::SmallVec;
@@ -47,6 +48,8 @@ pub enum Doing {
     NewidleLock,
     /// Switching from this task, or from the idle task, to the current one.
     Switch(Option<TaskId>),
+    /// It has picked the task that it has, and goes through `__schedule()` once more.
+    PickedAgain,
     /// Forking.
     Fork,
     /// Balancing for CPUs whose tick is stopped.
@@ -74,8 +77,8 @@ pub enum Irq {
     RtoPush,
     /// An interrupt of the workload's source of this number.
     Device(u32),
-    /// A timer of the scheduler of sched_ext.
-    ExtTimer(u32),
+    /// Timers of the scheduler of sched_ext have expired.
+    ExtTimer,
     /// The softirq that it raised.
     Softirq(u32),
 }
@@ -219,6 +222,12 @@ pub struct CpuState {
     pub nr_iowait: u32,
     /// `rq->hrtick_timer`.
     pub hrtick: Hrtimer,
+    /// How often it has gone through `__schedule()` since it last ran a task, under a scheduler of sched_ext, and since
+    /// when, ns.
+    pub passes: u32,
+    pub passes_since: u64,
+    /// Timers of the scheduler of sched_ext.
+    pub timer_softirq: TimerSoftirq,
 }
 
 // Pointers are half as wide in a browser, where fewer lines are read.

@@ -25,7 +25,7 @@ use crate::event_queue::{NEVER, TimedEvent, TimedEvents, Timeline};
 use crate::ext::KickWait;
 use crate::search::Search;
 use crate::system::System;
-use crate::task::State;
+use crate::task::{State, Task};
 use crate::{CpuTime, Outcome, SimError, Waiting};
 use oorandom::Rand64;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,6 +47,11 @@ pub enum Mode {
 /// How many steps a task may take without any time passing before its program counts as endless.
 pub const ZERO_TIME_STEPS: u32 = 100_000;
 
+/// How many events may happen at one moment, and how many more for each task and each CPU, before the run counts as
+/// endless.
+const INSTANT_EVENTS: u64 = 1 << 20;
+const INSTANT_EVENTS_EACH: u64 = 64;
+
 /// A run: the system, what happens next, and the counts that the outcome reports.
 pub struct Sim<'m, 's, S> {
     pub sys: System<'m>,
@@ -64,6 +69,10 @@ pub struct Sim<'m, 's, S> {
     pub wakeups: u64,
     /// Events so far, of CPUs and timed.
     pub events: u64,
+    /// A moment, ns, and how many events there had been when it was first looked at.
+    pub instant: (u64, u64),
+    /// How many picks of the task that runs already are under way, one within the other.
+    pub nested_picks: u32,
     /// Tasks of the workload, and kworkers that they wait for, that do not wait for another task: they run, wait for a
     /// CPU or a timer, are being woken, or are still to be forked. At 0 nothing can happen any more.
     pub nr_unblocked: u64,
@@ -102,6 +111,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             if self.events.is_multiple_of(4096) && (stop.load(Ordering::Relaxed) || self.sink.gave_up()) {
                 return Ok(true);
             }
+            if self.events.is_multiple_of(4096) && self.no_time_passes() {
+                break;
+            }
             let timed = self.timed_events.first();
             let (of_cpu, cpu) = self.timeline.first();
             let time = of_cpu.min(timed);
@@ -122,14 +134,43 @@ impl<S: Sink> Sim<'_, '_, S> {
                 break;
             }
         }
+        // A scheduler's program that is stopped fails.
+        if self.failed.is_some() && stop.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
         // Not taken after each event: a value is moved, whether there is an error or not.
         self.failed.take().map_or(Ok(false), Err)
+    }
+
+    /// Whether so many events have happened at this moment that there will be no other. The run has failed then.
+    fn no_time_passes(&mut self) -> bool {
+        let now = self.sys.now;
+        if self.instant.0 != now || self.events == 0 {
+            self.instant = (now, self.events);
+            return false;
+        }
+        let (events, each) = (self.events - self.instant.1, self.sys.tasks.len() as u64 + self.sys.cpus.len() as u64);
+        if events < INSTANT_EVENTS + INSTANT_EVENTS_EACH * each {
+            return false;
+        }
+        if self.sys.scx_enabled() {
+            self.ext_never_ends(self.sys.this_cpu, |ext| {
+                format!("no time passes: {events} events have happened at this moment, the last is {}", ext.last_call())
+            });
+        } else {
+            self.failed = Some(SimError::Workload(format!(
+                "no time passes: {events} events have happened at {now} ns; expected a workload and a machine of which \
+                 some step takes time"
+            )));
+        }
+        true
     }
 
     fn outcome(&mut self, stopped: bool) -> Outcome {
         for cpu in 0..self.sys.model.nr_cpus() {
             self.account(cpu);
         }
+        debug_assert_eq!(self.sys.audit(), Ok(()));
         self.emit_power();
         let power = self.sys.power_stats();
         Outcome {
@@ -137,12 +178,21 @@ impl<S: Sink> Sim<'_, '_, S> {
             ended: self.sys.now,
             stopped,
             exited: self.nr_unexited == 0,
+            nr_tasks: self.sys.tasks.iter().filter(|task| task.workload() && task.lives()).count() as u64,
+            waiting: self.waiting_for_a_cpu(),
             cpus: self.sys.cpus.iter().map(|c| c.time).collect::<Vec<CpuTime>>(),
             wakeups: self.wakeups,
             events: self.events,
             scheduler: self.ext_counters(),
             scheduler_ops: self.ext_op_times(),
         }
+    }
+
+    /// The tasks of the workload that can run and have no CPU, with their names.
+    fn waiting_for_a_cpu(&self) -> Vec<(u32, String)> {
+        let waits = |(_, task): &(u32, &Task)| task.workload() && task.state == State::Runnable && !task.on_cpu;
+        let waiting = (0..).zip(&self.sys.tasks).filter(waits);
+        waiting.map(|(id, _)| (id, self.sys.task_name(TaskId(id)))).collect()
     }
 
     /// Who waits for what, for the report of a deadlock.
@@ -223,6 +273,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::DlReplenish(task) => self.dl_replenish_timer(task),
             TimedEvent::DlInactive(task) => self.dl_inactive_timer(task),
             TimedEvent::ExtTimer(number, cpu) => self.ext_timer_expires(number, cpu),
+            TimedEvent::ExtTimerSoftirq(cpu) => self.ext_timer_softirq(cpu),
             TimedEvent::ExtWatchdog => self.ext_watchdog(),
             TimedEvent::ExtKickSynced(cpu) => self.ext_kick_synced(cpu),
             TimedEvent::Change(number) => self.changes(number),
@@ -269,7 +320,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.cpuidle_left(cpu);
                 self.proceed(cpu);
             }
-            Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance => self.proceed(cpu),
+            Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance | Doing::PickedAgain => self.proceed(cpu),
             Doing::WakeDelayed => self.wake_delayed(cpu),
             Doing::Interrupt => self.interrupt_ends(cpu),
             Doing::WakelistSend => self.wakelist_sent(cpu),
@@ -340,6 +391,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let task = &mut self.sys.tasks[id.0 as usize];
         let at_end = self.timeline.get(cpu) <= self.sys.now;
         let done = if at_end { task.left } else { c.work_in(wall).min(task.left) };
+        debug_assert!(done <= c.work_in(wall), "CPU {cpu} has done {done} ns of work in {wall} ns");
         let overhead = done.min(task.overhead);
         let wall_overhead = (wall * overhead).checked_div(done).unwrap_or(0);
         c.time.overhead += wall_overhead;
@@ -442,8 +494,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                         }
                         continue;
                     }
-                    Irq::ExtTimer(number) => {
-                        self.ext_timer(cpu, number);
+                    Irq::ExtTimer => {
+                        self.ext_timer(cpu);
                         continue;
                     }
                     Irq::Wakelist => return self.flush_wakelist(cpu),
@@ -463,7 +515,11 @@ impl<S: Sink> Sim<'_, '_, S> {
             let (curr, need_resched) = (c.curr, c.need_resched);
             let queued = self.sys.has_queued(cpu);
             return match curr {
-                Some(_) if need_resched => self.schedule(cpu, Prev::Runs),
+                Some(_) if need_resched => {
+                    if self.ext_schedules_again(cpu) {
+                        self.schedule(cpu, Prev::Runs);
+                    }
+                }
                 Some(task) if mode == Mode::Kernel && self.returns_to_schedule(cpu, task) => {
                     self.schedule(cpu, Prev::Runs)
                 }

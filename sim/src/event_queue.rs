@@ -97,6 +97,21 @@ impl TimedEvents {
         self.heap.push(Timed { key: u128::from(time) << 64 | u128::from(self.seq), what });
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Sets several, in their order.
+    pub fn extend(&mut self, events: impl IntoIterator<Item = (u64, TimedEvent)>) {
+        events.into_iter().for_each(|(time, what)| self.push(time, what));
+    }
+
+    /// Keeps those of which `keeps` says so.
+    pub fn retain(&mut self, mut keeps: impl FnMut(&TimedEvent) -> bool) {
+        self.heap.retain(|timed| keeps(&timed.what));
+    }
+
     /// When the first event is, ns; [`NEVER`] if there is none.
     #[inline]
     pub fn first(&self) -> u64 {
@@ -152,6 +167,8 @@ pub enum TimedEvent {
     CfsUnthrottle(Cpu),
     /// A timer of the scheduler of sched_ext expires: its number, and its CPU.
     ExtTimer(u32, Cpu),
+    /// A CPU can serve the next of the scheduler's timers that have expired on it.
+    ExtTimerSoftirq(Cpu),
     /// The watchdog of sched_ext looks for tasks that do not run.
     ExtWatchdog,
     /// A CPU for which this one waits after a kick of sched_ext has gone through its scheduler.

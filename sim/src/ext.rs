@@ -16,18 +16,19 @@ use crate::model::Model;
 use crate::system::{BOOT_NS, System};
 use crate::task::{Of, State};
 use crate::{Setup, SimError};
+use std::collections::VecDeque;
 use std::fmt;
 use wakelab_events::sim::{Event, ScxDsq, ScxStep, Sink};
 use wakelab_ext::cgroup::{Bandwidth, TaskGroup};
 use wakelab_ext::entity::{Clocks, Curr, Dsq};
-use wakelab_ext::ext::{Declared, Ext, ExtCosts, Joins, OpTime, Request};
+use wakelab_ext::ext::{Declared, Ext, ExtCosts, Joins, LineCost, OpTime, Request};
 use wakelab_ext::flags::{
     DEQUEUE_NOCLOCK, HARDIRQ_OFFSET, SCX_CPU_PREEMPT_DL, SCX_CPU_PREEMPT_RT, SCX_CPU_PREEMPT_STOP, SCX_DEQ_SLEEP,
     SCX_ENQ_WAKEUP, SCX_WAKE_FORK, SCX_WAKE_SYNC, SCX_WAKE_TTWU, SOFTIRQ_OFFSET,
 };
 use wakelab_ext::idle::IdleTopology;
-use wakelab_ext::ops::{self as scx, Host, Ops, Priorities, ProgramCosts, Scheduler, TaskInfo};
-use wakelab_ext::stall::{Step, What};
+use wakelab_ext::ops::{self as scx, ExitKind, Host, Ops, Priorities, ProgramCosts, Scheduler, TaskInfo};
+use wakelab_ext::stall::{Step, What, seconds};
 use wakelab_kernel::{ExtRules, Preset};
 use wakelab_machine::{Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
@@ -46,6 +47,28 @@ const SCHED_RR: u32 = 2;
 const SCHED_BATCH: u32 = 3;
 const SCHED_IDLE: u32 = 5;
 const SCHED_DEADLINE: u32 = 6;
+
+/// How often a CPU may go through `__schedule()` without running its task in between. The kernel would go on for ever:
+/// its loop in `schedule()` has no bound, and none of its watchdogs sees it.
+const PASSES_MAX: u32 = 100_000;
+
+/// How many timers of the scheduler a CPU may serve in a row, each of which has expired before the one before was over.
+/// The kernel would report a soft lockup after 20 s.
+const TIMERS_IN_ROW_MAX: u32 = 100_000;
+
+/// Timers of a scheduler as a CPU serves them, in softirqs.
+#[derive(Clone, Debug, Default)]
+pub struct TimerSoftirq {
+    /// Those that have expired and wait to be served.
+    expired: VecDeque<u32>,
+    /// It is to serve one.
+    raised: bool,
+    /// When the function of the last one is over, ns.
+    until: u64,
+    /// How many in a row had to wait for each other, and since when, ns.
+    in_row: u32,
+    since: u64,
+}
 
 /// How a CPU waits for CPUs that it kicked with `SCX_KICK_WAIT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +107,7 @@ impl ExtState {
     pub fn new(setup: &Setup<'_>, model: &Model<'_>) -> Result<Option<Box<Self>>, SimError> {
         let Some(scheduler) = setup.scheduler else { return Ok(None) };
         if let Some(what) = not_modelled(model) {
-            return Err(SimError::Workload(format!("{what} under a scheduler of sched_ext is not modelled")));
+            return Err(refused(what));
         }
         let topology = &setup.machine.topology;
         let (rules, declared, ops) = load(setup.machine, setup.kernel, scheduler, setup.seed)?;
@@ -93,6 +116,7 @@ impl ExtState {
         let idle = IdleTopology::new(model.domains, distance);
         let ext =
             Ext::new(rules, declared, ext_costs(&setup.machine.scx_costs), idle, model.masks.clone()).map_err(named)?;
+        let ext = ext.with_line_cost(line_cost(setup.machine, model));
         let (leaving, unbound, moved) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Some(Box::new(ExtState { ext, leaving, unbound, ops, forker: None, moved })))
     }
@@ -103,6 +127,13 @@ fn ext_costs(costs: &ScxCosts) -> ExtCosts {
     let [op, dsq, remote, mask_words] =
         [&costs.scx_op, &costs.scx_dsq, &costs.scx_move, &costs.scx_idle_words].map(|cost| cost.value);
     ExtCosts { op, dsq, remote, mask_words }
+}
+
+/// What a cache line of a dispatch queue costs by where it comes from.
+fn line_cost(machine: &Machine, model: &Model<'_>) -> LineCost {
+    let (lines, distances) = (machine.scx_costs.line_by_distance(&machine.costs.cluster_line), model.distances.clone());
+    let lines = if model.mechanisms.distance { lines } else { lines.without_distance() };
+    LineCost::new(move |from, to| lines.at(distances.between(from, to)))
 }
 
 /// What programs take on a machine.
@@ -192,8 +223,13 @@ pub fn scx_task_group(group: &Group) -> TaskGroup {
     }
 }
 
+/// That a workload does what is not modelled under a scheduler.
+pub fn refused(what: &str) -> SimError {
+    SimError::Workload(format!("{what} under a scheduler of sched_ext is not modelled"))
+}
+
 /// What of a run is not modelled beside a scheduler of sched_ext.
-fn not_modelled(model: &Model<'_>) -> Option<&'static str> {
+pub fn not_modelled(model: &Model<'_>) -> Option<&'static str> {
     let workload = model.workload;
     let sets = |op: &Op| matches!(op, Op::Call(Call::Realtime(_)));
     let realtime = |&task: &u32| {
@@ -358,14 +394,65 @@ impl<S: Sink> Sim<'_, '_, S> {
                         self.resched(this_cpu, cpu);
                     }
                 }
-                Request::Timer { at, number, cpu } => self.at(at, TimedEvent::ExtTimer(number, cpu)),
             }
         }
         if let Some(state) = &mut self.sys.ext {
             state.ext.clock_valid = None;
             state.ext.reuse(requests);
+            self.timed_events.extend(
+                state.ext.take_started_timers().map(|timer| (timer.at, TimedEvent::ExtTimer(timer.number, timer.cpu))),
+            );
+            self.forget_stale_timers();
         }
         result
+    }
+
+    /// Timers that were started anew or cancelled again and again take no memory.
+    fn forget_stale_timers(&mut self) {
+        const STALE_MAX: usize = 1024;
+        let Some(state) = &mut self.sys.ext else { return };
+        if *state.ext.stale_timers() <= STALE_MAX.max(self.timed_events.len() / 2) {
+            return;
+        }
+        *state.ext.stale_timers() = 0;
+        let ops = &state.ops;
+        self.timed_events.retain(|what| !matches!(what, TimedEvent::ExtTimer(of, _) if !ops.timer_is_set(*of)));
+    }
+
+    /// The scheduler does what never ends: as the kernel's watchdogs would, this ends it.
+    pub fn ext_never_ends(&mut self, cpu: Cpu, message: impl FnOnce(&Ext) -> String) {
+        self.sys.this_cpu = cpu;
+        self.with_ext(|ext, _| {
+            let message = message(ext);
+            ext.end(ExitKind::Fault, message, 0);
+        });
+    }
+
+    /// A CPU goes through `__schedule()` again before its task has run. Returns whether it may: one that does nothing
+    /// else hangs.
+    pub fn ext_schedules_again(&mut self, cpu: Cpu) -> bool {
+        if !self.sys.scx_enabled() {
+            return true;
+        }
+        let now = self.sys.now;
+        let c = &mut self.sys.cpus[cpu as usize];
+        if c.passes == 0 {
+            c.passes_since = now;
+        }
+        c.passes += 1;
+        if c.passes <= PASSES_MAX {
+            return true;
+        }
+        let (passes, since) = (c.passes, c.passes_since);
+        self.ext_never_ends(cpu, |ext| {
+            let by = ext.kicker(cpu).map_or_else(|| ext.last_call(), |by| format!("{by} kicks it (scx_bpf_kick_cpu)"));
+            format!(
+                "CPU {cpu} has gone through __schedule() {passes} times since {} without running a task: {by} each \
+                 time",
+                seconds(since)
+            )
+        });
+        false
     }
 
     /// Whether and where a CPU that has finished something waits for CPUs that it kicked.
@@ -885,19 +972,81 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.picked(cpu, next);
     }
 
-    /// A timer of the scheduler expires on its CPU.
+    /// A timer of the scheduler expires on its CPU, unless it was started anew or cancelled since.
     pub fn ext_timer_expires(&mut self, number: u32, cpu: Cpu) {
-        self.interrupt(self.online_or_first(cpu), Irq::ExtTimer(number));
+        let cpu = self.online_or_first(cpu);
+        let Some(state) = &mut self.sys.ext else { return };
+        if !state.ops.timer_is_set(number) {
+            let stale = state.ext.stale_timers();
+            *stale = stale.saturating_sub(1);
+            return;
+        }
+        self.sys.cpus[cpu as usize].timer_softirq.expired.push_back(number);
+        self.ext_raise_timer_softirq(cpu);
     }
 
-    /// The CPU runs the timer's function.
-    pub fn ext_timer(&mut self, cpu: Cpu, number: u32) {
+    /// `hrtimer_interrupt()` raises HRTIMER_SOFTIRQ, which serves one timer after the other: none while the function of
+    /// another runs.
+    fn ext_raise_timer_softirq(&mut self, cpu: Cpu) {
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        if softirq.expired.is_empty() || std::mem::replace(&mut softirq.raised, true) {
+            return;
+        }
+        let until = softirq.until;
+        if until > self.sys.now {
+            self.at(until, TimedEvent::ExtTimerSoftirq(cpu));
+        } else {
+            self.interrupt(cpu, Irq::ExtTimer);
+        }
+    }
+
+    /// A CPU has run the function of a timer, and others have expired meanwhile.
+    pub fn ext_timer_softirq(&mut self, cpu: Cpu) {
+        let to = self.online_or_first(cpu);
+        if to == cpu {
+            return self.interrupt(cpu, Irq::ExtTimer);
+        }
+        // hrtimers_cpu_dying()
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        softirq.raised = false;
+        let expired = std::mem::take(&mut softirq.expired);
+        self.sys.cpus[to as usize].timer_softirq.expired.extend(expired);
+        self.ext_raise_timer_softirq(to);
+    }
+
+    /// The CPU runs the function of the timer that has expired first.
+    pub fn ext_timer(&mut self, cpu: Cpu) {
+        let (now, before) = (self.sys.now, self.sys.cpus[cpu as usize].debt);
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        softirq.raised = false;
+        let Some(number) = softirq.expired.pop_front() else { return };
+        if softirq.until < now {
+            (softirq.in_row, softirq.since) = (0, now);
+        }
+        softirq.in_row += 1;
+        let (in_row, since) = (softirq.in_row, softirq.since);
+        if in_row > TIMERS_IN_ROW_MAX {
+            return self.ext_never_ends(cpu, |_| {
+                format!(
+                    "CPU {cpu} does nothing but run the functions of its timers: {in_row} have expired since {}, each \
+                     before the one before was over; expected a bpf_timer_start() with the time to the next run",
+                    seconds(since)
+                )
+            });
+        }
         self.with_ext(|ext, ops| {
             // HRTIMER_MODE_REL_SOFT
             ext.preempt_count = SOFTIRQ_OFFSET;
             ops.timer(ext, number);
         });
         self.ext_owes(cpu);
+        let took = self.slowed(cpu, self.sys.cpus[cpu as usize].debt - before);
+        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        softirq.until = now + took;
+        if !softirq.expired.is_empty() {
+            softirq.raised = true;
+            self.at(now + took, TimedEvent::ExtTimerSoftirq(cpu));
+        }
     }
 
     /// `scx_watchdog_workfn()`.

@@ -145,6 +145,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         *nr_running = if runs { *nr_running + 1 } else { *nr_running - 1 };
         self.sys.touch(cpu);
         self.update_idle(cpu);
+        self.update_only_task(cpu);
     }
 
     /// `select_task_rq_fair()` of a fork, and the CPU where it starts.

@@ -1,6 +1,7 @@
 //! Simulated time: CPUs that run task programs under the scheduler on a machine.
 
 mod asym_capacity;
+mod audit;
 mod boot;
 mod change;
 mod channel;
@@ -41,7 +42,7 @@ mod variant;
 mod workqueue;
 
 pub use asym_capacity::no_eas;
-pub use supported::{cgroup_warn_missing, check, check_power, check_scheduler};
+pub use supported::{cgroup_warn_missing, check, check_power, check_scheduler, check_workloads};
 
 pub use pm::{Caps, PmSide};
 pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting, run_seed};

@@ -53,7 +53,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             let (llc, weight) = (model.llc_first[llc as usize], sd.span_weight);
             self.emit(|_| Event::IdleScan { llc, sum_util, weight, nr_idle_scan });
         }
-        self.emit_detail(|_| Event::Balance {
+        self.emit(|_| Event::Balance {
             cpu,
             level: level as u32,
             idle,

@@ -19,7 +19,9 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The running task goes on with its program.
     pub fn run_task(&mut self, cpu: Cpu, id: TaskId) {
         let model = self.sys.model;
-        let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.passes = 0;
+        let debt = std::mem::take(&mut c.debt);
         if debt != 0 {
             self.sys.tasks[id.0 as usize].add_overhead(debt);
         }
@@ -86,7 +88,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     let task = &mut self.sys.tasks[id.0 as usize];
                     let queue = &mut self.sys.channels[channel as usize];
                     task.pc += 1;
-                    queue.messages.push_back(cpu);
+                    queue.put(cpu);
                     queue.charge_writer(model, cpu, task);
                     if !queue.readers.is_empty() {
                         let wakee = queue.readers.remove(0);
@@ -98,7 +100,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     let channel = task.channels[channel as usize] as usize;
                     let queue = &mut self.sys.channels[channel];
                     task.in_softirq = false;
-                    let Some(from) = queue.messages.pop_front() else {
+                    let Some(from) = queue.take() else {
                         queue.queue_reader(id, task);
                         return self.block(cpu, id, Wait::Message(channel as u32));
                     };

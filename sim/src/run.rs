@@ -29,6 +29,11 @@ pub struct Outcome {
     pub stopped: bool,
     /// Whether all tasks of the workload had exited.
     pub exited: bool,
+    /// Tasks of the workload that have not exited.
+    pub nr_tasks: u64,
+    /// Those of them that can run and have no CPU, in the order of their creation: their numbers and names. A task
+    /// whose control group is throttled, or whose deadline budget is used up, is one.
+    pub waiting: Vec<(u32, String)>,
     /// By CPU.
     pub cpus: Vec<CpuTime>,
     /// Wake-ups of all kinds.

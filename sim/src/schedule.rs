@@ -185,12 +185,29 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.push_rt_tasks(cpu);
             }
             self.ext_owes(cpu);
-            return self.proceed(cpu);
+            return self.picked_again(cpu);
         }
         let cost = self.switch_cost(prev, next) + self.ext_spent();
         let hold = self.slowed(cpu, cost) + self.ext_waits_for_move(next);
         let end = self.lock(cpu, hold) + hold;
         self.begin_until(cpu, Doing::Switch(prev), end);
+    }
+
+    /// The CPU has picked the task that it has. It goes on with it, or, if it was asked to, through `__schedule()` once
+    /// more (the loop in `schedule()`), as a scheduler of sched_ext asks that kicks its own CPU in `ops.dispatch()`.
+    fn picked_again(&mut self, cpu: Cpu) {
+        const NESTED_MAX: u32 = 64;
+        if self.sys.scx_enabled() && self.sys.cpus[cpu as usize].need_resched {
+            let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
+            return self.begin(cpu, Doing::PickedAgain, debt);
+        }
+        // A program may ask for the next pick without computing anything (sched_yield()).
+        if self.nested_picks == NESTED_MAX {
+            return self.begin(cpu, Doing::PickedAgain, 0);
+        }
+        self.nested_picks += 1;
+        self.proceed(cpu);
+        self.nested_picks -= 1;
     }
 
     /// What `context_switch()` costs. From and to idle it costs what it does between processes: lazy TLB mode is not

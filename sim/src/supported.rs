@@ -1,7 +1,8 @@
 //! What can be simulated, and what is refused.
 
+use crate::model::Model;
 use crate::pm::PmModel;
-use crate::{PmSide, SimError, model};
+use crate::{PmSide, Setup, SimError, model};
 use wakelab_ext::ext::Declared;
 use wakelab_ext::ops::Scheduler;
 use wakelab_kernel::Preset;
@@ -62,4 +63,23 @@ pub fn cgroup_warn_missing<'a>(
 /// As [`check`]: a machine without frequencies, or a governor that does not fit its driver or the kernel.
 pub fn check_power(machine: &Machine, kernel: &Preset, side: PmSide) -> Result<(), SimError> {
     PmModel::new(machine, kernel, kernel.features, side).map(drop)
+}
+
+/// Whether runs of these workloads can begin, each with what else `setup` says: nothing of them or of the side is
+/// refused once a run is made. `setup` has a workload of its own, which is not looked at.
+///
+/// # Errors
+/// The place of the first workload that is refused, with what a run of it would fail with.
+pub fn check_workloads<'a>(
+    setup: &Setup<'a>,
+    workloads: impl IntoIterator<Item = &'a Workload>,
+) -> Result<(), (usize, SimError)> {
+    let domains = model::domains(setup.machine, setup.kernel, setup.features).map_err(|error| (0, error))?;
+    for (at, workload) in workloads.into_iter().enumerate() {
+        let model = Model::new(&Setup { workload, ..*setup }, &domains).map_err(|error| (at, error))?;
+        if let Some(what) = setup.scheduler.and_then(|_| crate::ext::not_modelled(&model)) {
+            return Err((at, crate::ext::refused(what)));
+        }
+    }
+    Ok(())
 }

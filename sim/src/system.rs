@@ -99,7 +99,8 @@ pub struct System<'m> {
     pub llc_idle: Vec<LlcIdle>,
     /// CPUs for which `sched_idle_cpu()` is true; `None` if no task can have policy SCHED_IDLE.
     pub sched_idle: Option<CpuMask>,
-    /// By CPU, with SIS_SHORT: its tasks, as searches see them.
+    /// By CPU, with SIS_SHORT and its forms: its tasks, as their searches see them. Nothing else reads it, so that a
+    /// policy that is on changes nothing but its own decisions.
     pub only_tasks: Option<Vec<OnlyTask>>,
     /// `rd->overload`: some run queue has more than one task.
     pub overload: bool,
@@ -267,10 +268,7 @@ impl IdleView for System<'_> {
 impl RqView for System<'_> {
     #[inline]
     fn nr_running(&self, cpu: Cpu) -> u32 {
-        match &self.only_tasks {
-            Some(tasks) => tasks[cpu as usize].nr_running,
-            None => self.cpus[cpu as usize].nr_running,
-        }
+        self.cpus[cpu as usize].nr_running
     }
 
     #[inline]
@@ -352,6 +350,13 @@ impl PolicyView for System<'_> {
     #[inline]
     fn cpu_clock(&self, _: Cpu, looks: u32) -> u64 {
         BOOT_NS + self.probing.0 + self.probing.1 * u64::from(looks)
+    }
+
+    fn target_nr_running(&self, cpu: Cpu) -> u32 {
+        match &self.only_tasks {
+            Some(tasks) => tasks[cpu as usize].nr_running,
+            None => self.cpus[cpu as usize].nr_running,
+        }
     }
 
     fn curr_dur_avg(&self, cpu: Cpu) -> u64 {

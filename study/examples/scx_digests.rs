@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_scheduler_source::Schedulers;
 use wakelab_study::experiment::named_scheduler;
+use wakelab_study::fence::Fence;
 use wakelab_study::scx_check::Check;
 
 /// Machines of one to eight CPUs, with and without SMT, LLCs, nodes and kworkers.
@@ -22,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         seed: rest.first().map_or(Ok(1), |seed| seed.parse())?,
         jobs: jobs.parse()?,
         stop: &AtomicBool::new(false),
+        fence: &Fence::default(),
         done: &|_| {},
     };
     for (number, (hash, events)) in check.digests(count.parse()?)?.into_iter().enumerate() {

@@ -68,7 +68,10 @@ impl FailIf {
         };
         verdict.rows.iter().filter(move |row| match above_pct {
             None => row.verdict == RowVerdict::Worse,
-            Some(pct) => row.p_holm.is_some_and(|p| p < SIGNIFICANT) && row.compare_pct < -pct,
+            Some(pct) => {
+                let shown = row.verdict != RowVerdict::Undecided && row.p_holm.is_some_and(|p| p < SIGNIFICANT);
+                shown && row.compare_pct < -pct
+            }
         })
     }
 }
@@ -76,13 +79,29 @@ impl FailIf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Better;
     use crate::verdict::Certainty;
 
     fn row(verdict: RowVerdict, compare_pct: f64, p_holm: f64) -> JudgedRow {
         let name = String::new;
         let (machine, kernel, benchmark, case, load) = (name(), name(), name(), name(), name());
         let p_holm = Some(p_holm);
-        JudgedRow { machine, kernel, benchmark, case, load, verdict, compare_pct, ci95: None, p_holm, noise_pct: 5.0 }
+        JudgedRow {
+            machine,
+            kernel,
+            benchmark,
+            case,
+            load,
+            verdict,
+            better: Better::Higher,
+            compare_pct,
+            ci95: None,
+            p_holm,
+            noise_pct: 5.0,
+            decided_nothing: Vec::new(),
+            compares_nothing: false,
+            never_ran: Default::default(),
+        }
     }
 
     fn of(rows: Vec<JudgedRow>) -> Verdict<'static> {
@@ -96,6 +115,7 @@ mod tests {
             control_pct: None,
             constants: None,
             known: vec![],
+            schedulers: vec![],
             certainty: Certainty::default(),
         }
     }
@@ -107,6 +127,8 @@ mod tests {
         assert!(holds("worse > 2%", &small) && holds("worse>2.5%", &small));
         assert!(!holds("worse", &small) && !holds("worse > 3%", &small) && !holds("not better", &small));
         assert!(!holds("worse > 2%", &of(vec![row(RowVerdict::Same, -30.0, 0.2)])));
+        let undecided = of(vec![row(RowVerdict::Undecided, -30.0, 0.01)]);
+        assert!(!holds("worse > 2%", &undecided) && holds("not better", &undecided));
         let worse = of(vec![row(RowVerdict::Worse, -30.0, 0.01), row(RowVerdict::Better, 50.0, 0.001)]);
         assert!(holds("worse", &worse) && holds("not better", &worse));
         assert!(holds("not better", &of(vec![row(RowVerdict::Same, 1.0, 0.01)])));

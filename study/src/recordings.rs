@@ -5,6 +5,7 @@ use crate::{Decider, DeciderError};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use wakelab_events::stream::{RecorderCounts, Source};
 use wakelab_events::{ReadError, Reader, Row, TopoFile};
 use wakelab_kernel::Feature;
 
@@ -26,6 +27,17 @@ pub fn decision_files(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
         files.extend(decisions);
     }
     (files, errors)
+}
+
+/// The share of the decisions that the recordings at `paths` have, if one of them left some out on purpose
+/// ([`RecorderCounts::sample`]): the least. What cannot be read counts as whole; whoever reads it says so.
+pub fn sample(paths: &[PathBuf]) -> Option<f64> {
+    let (sources, _) = crate::stats::sources(paths);
+    let of = |source: &Source| match source {
+        Source::Recorded(tables) => RecorderCounts::of(tables).ok().flatten()?.sample(),
+        Source::Csv(_) | Source::Simulated(_) => None,
+    };
+    sources.iter().filter_map(of).reduce(f64::min)
 }
 
 /// Returns the machines and kernels of files with decisions, each once, in the order of the files. Files that cannot be

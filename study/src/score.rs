@@ -9,6 +9,7 @@ use crate::compare::{
     Case, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, RunFailed, RunProgress, Runner, compare_matrix,
 };
 use crate::experiment::{Panel, PanelPart, SpecError};
+use crate::fence::serve_runs;
 use crate::reproduce::{Known, known};
 use crate::verdict::{JudgedRow, matrix_verdicts};
 use crate::weighted_mean::{MeanRow, WeightedMean, weighted_mean};
@@ -152,6 +153,7 @@ pub fn score(panel: &Panel, candidate: Candidate<'_>, scoring: &Scoring<'_>) -> 
         resolve(part, &panel.base, &panel.full)?;
     }
     no_row_twice(panel, &full)?;
+    serve_runs(fast.iter().chain(&full).flat_map(|matrix| &matrix.experiments));
     let first = || on_rung(&parts, &fast, Rung::Fast, scoring);
     match (candidate.last, panel.give_up_pct) {
         (Rung::Fast, _) => first(),
@@ -199,6 +201,9 @@ fn on_rung(parts: &[&PanelPart], matrices: &[Matrix], rung: Rung, scoring: &Scor
     let all = Matrix::of_all(matrices);
     let &Scoring { runner, jobs, progress, stop } = scoring;
     let found = compare_matrix(runner, &all, jobs, progress, stop).map_err(ScoreError::Run)?;
+    if let Some(row) = found.failed.first() {
+        return Err(ScoreError::Run(row.failed.clone()));
+    }
     if !found.complete {
         return Err(ScoreError::Stopped);
     }

@@ -43,6 +43,23 @@ pub fn variance(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
+/// How many times as good the other side is as the base, as a natural logarithm, from compare% (formula 2): of a metric
+/// that is better if higher, ln(1 + compare% / 100), else -ln(1 - compare% / 100). `None` if there is no ratio, because
+/// one of the means is 0 or below.
+pub fn log_ratio(compare_pct: f64, better: Better) -> Option<f64> {
+    let log = match better {
+        Better::Higher => (compare_pct / 100.0).ln_1p(),
+        Better::Lower => -(-compare_pct / 100.0).ln_1p(),
+    };
+    log.is_finite().then_some(log)
+}
+
+/// How large a difference is, whatever its sign: |[`log_ratio`]|, and infinite if there is no ratio. By this sizes are
+/// compared, as per cents of a loss end at -100: -98% leaves a ninth of what -82% leaves.
+pub fn size(compare_pct: f64, better: Better) -> f64 {
+    log_ratio(compare_pct, better).map_or(f64::INFINITY, f64::abs)
+}
+
 /// How two sides differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {

@@ -9,6 +9,7 @@ use crate::experiment::{self, Catalogue, LookupError, LookupSubject, Shipped};
 use crate::geometric_mean::GeometricMean;
 use crate::verdict::{JudgedRow, RowVerdict, Verdict};
 use std::path::Path;
+use std::sync::Arc;
 use wakelab_kernel::{Feature, Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_sched::select::policy;
@@ -125,14 +126,15 @@ impl Catalogue for Surveyed {
         load: &str,
         params: &[(String, u64)],
         nr_cpus: u32,
-    ) -> Result<Vec<Workload>, LookupError> {
+    ) -> Result<Vec<Arc<Workload>>, LookupError> {
         let Some(captured) = self.captured.as_ref().filter(|_| name == CAPTURED) else {
             return Shipped.workloads(name, load, params, nr_cpus);
         };
         let wrong = |what: String| LookupError { about: LookupSubject::Load, what, hint: None };
         let one = |load: Load| {
             let instances = load.instances(nr_cpus).map_err(|error| wrong(error.what))?;
-            from_toml(&captured.toml, Path::new("captured.toml"), instances).map_err(|error| wrong(error.to_string()))
+            let made = from_toml(&captured.toml, Path::new("captured.toml"), instances);
+            made.map(Arc::new).map_err(|error| wrong(error.to_string()))
         };
         experiment::loads(load)?.into_iter().map(one).collect()
     }
@@ -167,7 +169,7 @@ pub fn ranking<'a>(found: &'a MatrixComparison, verdicts: &'a [Verdict<'_>]) -> 
         let by_pct =
             |a: &(&CompareRow, &JudgedRow), b: &(&CompareRow, &JudgedRow)| a.0.compare_pct.total_cmp(&b.0.compare_pct);
         let identical = verdict.count(RowVerdict::Identical);
-        if identical == verdict.rows.len() {
+        if identical == verdict.rows.len() && identical > 0 {
             idle.push(variant);
             continue;
         }

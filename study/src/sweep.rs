@@ -5,17 +5,23 @@
 
 use crate::compare::jobs::run_all;
 use crate::compare::{Case, Experiment, RunFailed, RunId, RunProgress, Runner, run_base};
-use crate::experiment::{AxisValue, Grid, SpecError, SweepSpec};
+use crate::experiment::{AxisValue, Grid, Remembering, Shipped, SpecError, SweepSpec};
+use crate::fence::worker::is_worker;
+use crate::fence::{Answer, answer, serve_all};
 use oorandom::Rand64;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use wakelab_input::files;
 use wakelab_measure::RunStats;
 
 /// The highest number of runs of a sweep.
 const RUNS_MAX: u64 = 10_000_000;
+
+/// The largest file that a sweep names, bytes: scheduler objects are larger than what somebody writes.
+const NAMED_MAX: u64 = 64 << 20;
 
 /// The points of one machine of a grid.
 #[derive(Debug)]
@@ -180,7 +186,7 @@ impl Sweep {
         add(self.spec.text.as_bytes());
         // Not their paths: workers of a cluster have them elsewhere, in the same order.
         for path in self.spec.files() {
-            add(&std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?);
+            add(&files::read_file(&path, NAMED_MAX).map_err(|error| format!("{}: {error}", path.display()))?);
         }
         Ok(hash.finalize().to_hex().to_string())
     }
@@ -271,7 +277,7 @@ impl Sweep {
         let point = self.point(number);
         let experiment = self.experiment(&point).map_err(SweepError::Spec)?;
         let case = &experiment.cases[point.case];
-        let (id, stats) = match run_base(making.runner, &experiment, case, repeat, making.stop) {
+        let (id, stats) = match run_base(making.runner, &experiment, case, (repeat, run), making.stop) {
             Ok(None) => return Ok(None),
             Ok(Some((id, stats))) => (id, Ok(stats)),
             Err(RunFailed { run, why }) => (*run, Err(why.to_string())),
@@ -297,6 +303,21 @@ impl Sweep {
             stats,
         };
         Ok(Some((id, row)))
+    }
+
+    /// In a worker of [`Fence`](crate::fence::Fence): makes the runs that it is asked for, and does not return.
+    pub fn serve(&self) {
+        if is_worker() {
+            serve_all(|question| {
+                let Some(run) = question.number.filter(|run| *run < self.runs()) else { return Answer::Unknown };
+                let number = run / u64::from(self.spec.repeats);
+                let number = self.drawn.as_ref().map_or(number, |drawn| drawn[number as usize]);
+                match self.experiment(&self.point(number)) {
+                    Ok(experiment) => answer([&*experiment], question),
+                    Err(_) => Answer::Unknown,
+                }
+            });
+        }
     }
 
     /// The point of that number.
@@ -336,6 +357,7 @@ impl Sweep {
 /// Looks up a machine of a grid with its kernels, sides and values. Returns the number of its cases.
 fn check(grid: &Grid, machine: usize, warnings: &mut Vec<String>) -> Result<u64, SpecError> {
     let mut cases = 0;
+    let catalogue = Remembering::new(&Shipped);
     let first = vec![0; grid.axes.len()];
     for (kernel, side) in (0..grid.kernels.len()).flat_map(|k| (0..grid.sides.len()).map(move |s| (k, s))) {
         let mut checked = vec![Vec::new()];
@@ -348,7 +370,7 @@ fn check(grid: &Grid, machine: usize, warnings: &mut Vec<String>) -> Result<u64,
             checked.extend(axis.checked().into_iter().map(of_axis));
         }
         for values in checked {
-            let experiment = grid.spec(machine, kernel, side, &values).resolve()?;
+            let experiment = grid.spec(machine, kernel, side, &values).resolve_from(&catalogue)?;
             cases = experiment.cases.len() as u64;
             for warning in experiment.warnings {
                 if !warnings.contains(&warning) {

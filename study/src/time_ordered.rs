@@ -5,11 +5,12 @@ use crate::stats::wakeups::{WakeupStream, WakeupWithReason};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
-    CpuValue, CpuValues, InOrder, Migration, Migrations, PackagePower, PackagePowers, ScxStepRow, ScxSteps, SdShared,
-    SdSharedWrites, Source, Switch, Switches, Wake, Wakes,
+    CpuValue, CpuValues, InOrder, Migration, Migrations, Names, PackagePower, PackagePowers, ScxStepRow, ScxSteps,
+    SdShared, SdSharedWrites, Source, Switch, Switches, TaskName, Wake, Wakes,
 };
 use wakelab_sched::cpumask::Cpu;
 
@@ -34,6 +35,8 @@ pub(crate) enum SourceEvent {
     Idle(CpuValue),
     /// A change of the frequency of a CPU.
     Frequency(CpuValue),
+    /// The name of a task.
+    Name(TaskName),
     /// The power of a package.
     Power(PackagePower),
     /// A hint of the LLC with this lowest CPU.
@@ -91,6 +94,11 @@ impl<'a> TimeOrdered<'a> {
     /// Opens wake-ups, migrations and switches.
     fn of(source: &Source, mut wakes: WakeupStream) -> Self {
         let mut tables = TimeOrdered::empty();
+        if let Source::Recorded(of) = source {
+            // Before what happens at the same time.
+            let mut names = Names::new(of.names.clone());
+            tables.add(move || Ok(names.next_name()?.map(|named| (named.t_ns, SourceEvent::Name(named)))));
+        }
         let share = Rc::clone(&tables.share);
         tables.add(move || {
             let found = wakes.next()?;
@@ -148,10 +156,16 @@ impl<'a> TimeOrdered<'a> {
     ) -> Result<(), E> {
         let (to, from) = sync_channel::<Result<(Vec<(u64, SourceEvent)>, f64), ReadError>>(BATCHES);
         let files = source.wakeups();
+        // Whoever reads takes it: the thread, or this one if the system makes no other.
+        let wakes = Mutex::new(Some(wakes));
+        let tables = || {
+            let wakes = wakes.lock().unwrap_or_else(PoisonError::into_inner).take().expect("it is read once");
+            let tables = TimeOrdered::of(source, wakes);
+            if states { tables.and_states(source) } else { tables }
+        };
         thread::scope(|threads| {
-            threads.spawn(move || {
-                let tables = TimeOrdered::of(source, wakes);
-                let mut tables = if states { tables.and_states(source) } else { tables };
+            let ahead = thread::Builder::new().spawn_scoped(threads, move || {
+                let mut tables = tables();
                 let mut more = true;
                 while more {
                     let mut batch = Vec::with_capacity(BATCH);
@@ -162,6 +176,17 @@ impl<'a> TimeOrdered<'a> {
                     filled.err().into_iter().for_each(|error| drop(to.send(Err(error))));
                 }
             });
+            if ahead.is_err() {
+                let (mut tables, mut more) = (tables(), true);
+                while more {
+                    let mut batch = Vec::with_capacity(BATCH);
+                    let filled = tables.fill(&mut batch);
+                    batch.into_iter().try_for_each(|(time, item)| each(time, item))?;
+                    report_share(progress, &files, tables.share.get());
+                    more = filled?;
+                }
+                return Ok(());
+            }
             for batch in from {
                 let (batch, share) = batch?;
                 batch.into_iter().try_for_each(|(time, item)| each(time, item))?;

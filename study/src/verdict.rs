@@ -8,18 +8,24 @@
 //!    `max(5%, 2 √(σ_base² / n_base + σ_with² / n_with))`, where both σ are in % of the mean of the base, and p of
 //!    Welch's test, corrected for the rows that are tested (Holm, Scandinavian Journal of Statistics 6, 1979), is below
 //!    5%.
-//! 4. [`RowVerdict::Same`] otherwise: not shown to differ, or by less than the model can tell
+//! 4. [`RowVerdict::Undecided`] in place of 3 if the class does not hold with other constants: the samples of a
+//!    sensitivity study, or the sets that fit the machine, have it in less than 95%. And if the side that is ahead
+//!    starves more tasks than the other: tasks that never run leave their time to the others.
+//! 5. [`RowVerdict::Same`] otherwise: not shown to differ, or by less than the model can tell
 //!    ([`JudgedRow::is_small`]).
 //!
 //! By the limit of 3 the samples of a sensitivity study are classified, too. It is also the one by which `reproduce`
 //! tells an effect of a published table, with n = 1, as postings rarely say of how many runs their spreads are
 //! ([`noise_pct`]).
 
-use crate::compare::{CompareRow, Comparison, Control, MatrixComparison, Until, half_width_pct};
+use crate::compare::{
+    Better, CompareRow, Comparison, Control, ControlRow, DecidedNothing, MatrixComparison, Side, Until, half_width_pct,
+};
 use crate::reproduce::{Class, Known, known, noise_pct};
-use crate::sensitivity::{self, Sensitivity};
-use crate::statistics::{mean, variance};
+use crate::sensitivity::{self, Method, SAMPLES_MIN, Sensitivity, SensitivityRow};
+use crate::statistics::{mean, size, variance};
 use serde::Serialize;
+use wakelab_measure::NeverRan;
 
 /// Below this p, corrected for the number of rows, a difference is more than chance.
 pub const SIGNIFICANT: f64 = 0.05;
@@ -34,6 +40,9 @@ pub enum RowVerdict {
     Better,
     /// The other side is worse, by more than the noise and more than chance.
     Worse,
+    /// The other side would be better or worse, but not with other constants, or because tasks starve on the side that
+    /// is ahead.
+    Undecided,
     /// The sides are not shown to differ.
     Same,
     /// They differ, and one run a side does not tell whether by chance.
@@ -47,6 +56,7 @@ impl RowVerdict {
             RowVerdict::Identical => "identical",
             RowVerdict::Better => "better",
             RowVerdict::Worse => "worse",
+            RowVerdict::Undecided => "undecided",
             RowVerdict::Same => "same",
             RowVerdict::Untested => "untested",
         }
@@ -68,6 +78,8 @@ pub struct JudgedRow {
     pub load: String,
     /// What is concluded.
     pub verdict: RowVerdict,
+    /// The direction in which the metric is better.
+    pub better: Better,
     /// How much better the other side is, %.
     pub compare_pct: f64,
     /// The 95% interval of `compare_pct`, not corrected for the number of rows; `None` for one repeat, and for
@@ -77,19 +89,36 @@ pub struct JudgedRow {
     pub p_holm: Option<f64>,
     /// What a difference has to exceed to be an effect, %.
     pub noise_pct: f64,
+    /// The settings in which the sides differ that decided nothing.
+    pub decided_nothing: Vec<DecidedNothing>,
+    /// Whether those are all in which the sides differ, so that nothing is compared.
+    pub compares_nothing: bool,
+    /// The tasks that could run and got no CPU in the measured time, on each side, in the repeat with the most.
+    pub never_ran: [NeverRan; 2],
 }
 
 impl JudgedRow {
+    /// Whether the side that is ahead starves more tasks than the other.
+    pub fn starves_ahead(&self) -> bool {
+        let [base, with] = [0, 1].map(|side| self.never_ran[side].count);
+        if self.compare_pct > 0.0 { with > base } else { base > with }
+    }
+
+    /// How large the difference is ([`size`]).
+    pub fn size(&self) -> f64 {
+        size(self.compare_pct, self.better)
+    }
+
     /// Whether the sides differ by more than chance, but by less than the model is right to, which is 5%.
     pub fn is_small(&self) -> bool {
         self.verdict == RowVerdict::Same && self.p_holm.is_some_and(|p| p < SIGNIFICANT)
     }
 }
 
-/// In how many samples of a sensitivity study all rows that are better or worse keep their class.
+/// In how many samples of a sensitivity study all rows that are better or worse, or would be, keep their class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HoldsIn {
-    /// The rows that are better or worse.
+    /// The rows that are better or worse, or undecided.
     pub effects: usize,
     /// Those that hold in at least 95% of the samples.
     pub hold: usize,
@@ -120,8 +149,10 @@ pub struct Verdict<'a> {
     pub control_pct: Option<f64>,
     /// How far the assumed constants decide; `None` if that was not asked for, or if no row is better or worse.
     pub constants: Option<HoldsIn>,
-    /// What the published tables say of such predictions.
+    /// What the published tables say of such predictions; empty under sched_ext.
     pub known: Vec<Known>,
+    /// The schedulers of sched_ext on the sides, of whose predictions no published table tells.
+    pub schedulers: Vec<String>,
     /// What was run to tell.
     pub certainty: Certainty<'a>,
 }
@@ -163,8 +194,15 @@ pub struct Certainty<'a> {
 /// Judges a comparison, with what was found of its certainty.
 pub fn verdict<'a>(found: &Comparison, certainty: Certainty<'a>) -> Verdict<'a> {
     let Certainty { control, sensitivity } = certainty;
-    let rows = judge(&found.rows.iter().map(|row| (found, row)).collect::<Vec<_>>());
-    let control_pct = control.map(|control| control.rows.iter().map(|row| row.compare_pct.abs()).fold(0.0, f64::max));
+    let mut rows = judge(&found.rows.iter().map(|row| (found, row)).collect::<Vec<_>>());
+    if let Some(study) = sensitivity {
+        for (row, with_others) in rows.iter_mut().zip(&study.rows).filter(|(row, _)| is_effect(row)) {
+            if !stands(study.method, with_others) {
+                row.verdict = RowVerdict::Undecided;
+            }
+        }
+    }
+    let control_pct = control.map(|control| largest(control, found));
     Verdict {
         base: found.experiment.base.clone(),
         with: found.experiment.with.clone(),
@@ -174,6 +212,7 @@ pub fn verdict<'a>(found: &Comparison, certainty: Certainty<'a>) -> Verdict<'a> 
         control_pct,
         constants: sensitivity.and_then(|found| holds_in(&rows, found)),
         known: known(found),
+        schedulers: found.schedulers.clone(),
         certainty,
         rows,
     }
@@ -207,6 +246,7 @@ pub fn matrix_verdicts(found: &MatrixComparison) -> Vec<Verdict<'static>> {
             control_pct: None,
             constants: None,
             known: known.clone(),
+            schedulers: schedulers_of(found.of_variant(variant)),
             certainty: Certainty::default(),
         }
     };
@@ -222,7 +262,8 @@ pub fn by_comparison<'a>(found: &MatrixComparison, verdicts: &[Verdict<'a>]) -> 
         let of_it = rows[variant].by_ref().take(comparison.rows.len()).collect();
         let repeats = repeats([comparison]);
         let known = known(comparison);
-        Verdict { rows: of_it, complete: comparison.complete, repeats, known, ..verdicts[variant].clone() }
+        let schedulers = comparison.schedulers.clone();
+        Verdict { rows: of_it, complete: comparison.complete, repeats, known, schedulers, ..verdicts[variant].clone() }
     };
     found.comparisons.iter().enumerate().map(judged).collect()
 }
@@ -236,6 +277,27 @@ fn known_of(found: &MatrixComparison) -> Vec<Known> {
         }
     }
     all
+}
+
+/// The schedulers of several comparisons, each once.
+fn schedulers_of<'a>(found: impl Iterator<Item = &'a Comparison>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for name in found.flat_map(|comparison| &comparison.schedulers) {
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
+    all
+}
+
+/// The largest |compare%| of the base side against itself.
+fn largest(control: &Control, found: &Comparison) -> f64 {
+    let of = |(at, row): (usize, &ControlRow)| {
+        let better = found.rows.get(at).map_or(Better::Higher, |row| row.better);
+        (size(row.compare_pct, better), row.compare_pct.abs())
+    };
+    let all = control.rows.iter().enumerate().map(of);
+    all.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.0, |(_, pct)| pct)
 }
 
 /// The fewest and the most runs of a row on a side; those that were asked for if there is no row.
@@ -312,8 +374,22 @@ fn judge(rows: &[(&Comparison, &CompareRow)]) -> Vec<JudgedRow> {
         ci95: row.ci95,
         p_holm,
         noise_pct,
+        better: row.better,
+        compares_nothing: !of.experiment.differ.is_empty() && of.experiment.differ.len() == row.decided_nothing.len(),
+        decided_nothing: row.decided_nothing.clone(),
+        never_ran: [&row.base, &row.with].map(never_ran),
     };
-    rows.iter().zip(judge_outcomes(&outcomes)).map(judged).collect()
+    let mut rows: Vec<JudgedRow> = rows.iter().zip(judge_outcomes(&outcomes)).map(judged).collect();
+    for row in rows.iter_mut().filter(|row| is_effect(row) && row.starves_ahead()) {
+        row.verdict = RowVerdict::Undecided;
+    }
+    rows
+}
+
+/// Of the repeats of a side the one in which the most tasks never ran.
+fn never_ran(side: &Side) -> NeverRan {
+    let most = side.runs.iter().map(|run| &run.never_ran).reduce(|a, b| if b.count > a.count { b } else { a });
+    most.cloned().unwrap_or_default()
 }
 
 /// Holm's correction: of m values in rising order, the k-th (from 0) is multiplied by m - k, and none is below the one
@@ -330,9 +406,20 @@ fn holm(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     corrected
 }
 
+/// Whether a row is better or worse, or would be.
+fn is_effect(row: &JudgedRow) -> bool {
+    matches!(row.verdict, RowVerdict::Better | RowVerdict::Worse | RowVerdict::Undecided)
+}
+
+/// Whether the class of a row stands with other constants. Too few samples for a verdict say nothing as long as they
+/// agree.
+fn stands(method: Method, row: &SensitivityRow) -> bool {
+    let few = method == Method::LatinHypercube && row.same.of < SAMPLES_MIN;
+    row.verdict == sensitivity::Verdict::Holds || (few && row.same.n == row.same.of) || row.same.of == 0
+}
+
 /// `None` if no row is better or worse, or if no sample was run.
 fn holds_in(rows: &[JudgedRow], found: &Sensitivity) -> Option<HoldsIn> {
-    let is_effect = |row: &JudgedRow| matches!(row.verdict, RowVerdict::Better | RowVerdict::Worse);
     let effects: Vec<_> = rows.iter().zip(&found.rows).filter(|(row, _)| is_effect(row)).map(|(_, row)| row).collect();
     let fewest = effects.iter().min_by_key(|row| row.same.n)?;
     (fewest.same.of > 0).then(|| HoldsIn {

@@ -117,7 +117,7 @@ impl Machine {
             Own::IterNumNew => self.iter_num_new(a[0], a[1] as i32, a[2] as i32),
             Own::IterNumNext => self.iter_num_next(a[0]),
             Own::IterNumDestroy => {
-                self.memory.write_u64(a[0], 0)?;
+                self.memory.program_write(a[0], [0; 8])?;
                 Ok(0)
             }
             Own::IterBitsNew => self.iter_bits_new(a[0], a[1], a[2] as u32),
@@ -128,15 +128,18 @@ impl Machine {
             Own::LocalIrqSave | Own::LocalIrqRestore => Ok(0),
             Own::ArenaAllocPages => {
                 let map = self.arena_arg(own, a[0])?;
+                self.work(self.maps.arena_work(map, a[2] as u32) * 4)?;
                 Ok(self.maps.arena_alloc(map, &mut self.memory, a[1], a[2] as u32)?)
             }
             Own::ArenaFreePages => {
                 let map = self.arena_arg(own, a[0])?;
+                self.work(self.maps.arena_work(map, a[2] as u32))?;
                 self.maps.arena_free(map, a[1], a[2] as u32);
                 Ok(0)
             }
             Own::ArenaReservePages => {
                 let map = self.arena_arg(own, a[0])?;
+                self.work(self.maps.arena_work(map, a[2] as u32))?;
                 Ok(self.maps.arena_reserve(map, a[1], a[2] as u32) as u64)
             }
             Own::ObjNew => self.obj_new(a[0]),
@@ -147,12 +150,12 @@ impl Machine {
             }
             Own::RefcountAcquire => self.acquire(own, a[0]),
             Own::RbtreeAdd => self.rbtree_add(kernel, a),
-            Own::RbtreeRemove => Ok(self.graph.remove(a[0], a[1])),
+            Own::RbtreeRemove => self.rbtree_remove(a[0], a[1]),
             Own::RbtreeFirst | Own::ListFront => Ok(self.graph.first(a[0])),
             Own::ListBack => Ok(self.graph.last(a[0])),
             Own::ListPushFront | Own::ListPushBack => self.list_push(a, own == Own::ListPushFront),
-            Own::ListPopFront => Ok(self.graph.pop(a[0], true)),
-            Own::ListPopBack => Ok(self.graph.pop(a[0], false)),
+            Own::ListPopFront => Ok(self.list_pop(a[0], true)),
+            Own::ListPopBack => Ok(self.list_pop(a[0], false)),
             Own::ResSpinLock | Own::ResSpinLockIrqsave => {
                 if self.locks.contains(&a[0]) {
                     // What the kernel's lock finds out (AA), and does not wait for.

@@ -8,9 +8,10 @@
 
 mod table;
 
+use crate::fault::Fault;
 use crate::image::{Map, MapKind};
 use crate::memory::{Memory, NoMemory};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use table::Table;
 
 /// An error as the kernel's functions return it: negative.
@@ -38,6 +39,24 @@ pub(crate) const BPF_F_LOCK: u64 = 4;
 
 /// A page of an arena, bytes.
 pub(crate) const PAGE_SIZE: u64 = 4096;
+
+/// The longest key, bytes (`MAX_BPF_STACK`).
+const KEY_MAX: u32 = 512;
+/// The longest data of a trie's key, bytes (`LPM_DATA_SIZE_MAX`).
+const LPM_DATA_SIZE_MAX: u32 = 256;
+/// The largest element of a hash map, a trie or a queue, bytes (`KMALLOC_MAX_SIZE` of x86).
+const KMALLOC_MAX_SIZE: u32 = 4 << 20;
+/// The largest value of a per-CPU map, bytes (`PCPU_MIN_UNIT_SIZE`).
+const PCPU_MIN_UNIT_SIZE: u32 = 32 << 10;
+/// The largest value of local storage, bytes (`BPF_LOCAL_STORAGE_MAX_VALUE_SIZE`, about).
+const LOCAL_STORAGE_MAX: u32 = u16::MAX as u32;
+
+/// What a value of a queue costs besides its bytes, bytes.
+const QUEUED_COST: u64 = 32;
+/// What a record of a ring buffer costs besides its region, bytes.
+const RECORD_COST: u64 = 128;
+/// The work of finding or making an element.
+pub(crate) const WORK_OF_ELEMENT: u64 = 16;
 
 /// The state of an arena's page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +93,8 @@ enum Store {
     Queue(VecDeque<Box<[u8]>>),
     Ringbuf {
         records: VecDeque<Record>,
+        /// How many records have been before the first of them.
+        taken: u64,
         produced: u64,
         consumed: u64,
     },
@@ -109,6 +130,16 @@ pub(crate) struct Maps {
     nr_cpus: u32,
     /// The values that went since the machine last looked: it ends their timers and drops what they own.
     gone: Vec<(u64, u64)>,
+    /// Records that are reserved: the map of each, and how many records were before it.
+    reserved: BTreeMap<u64, (u32, u64)>,
+}
+
+/// A value that is written to a map.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value<'a> {
+    Bytes(&'a [u8]),
+    /// Where it is in memory. It lies in no element that is made anew.
+    At(u64),
 }
 
 /// Whether the machine has maps of a kind.
@@ -130,7 +161,7 @@ impl BpfMap {
         self.values + (u64::from(element) * u64::from(self.copies) + u64::from(cpu)) * u64::from(self.stride)
     }
 
-    fn element_len(&self) -> u64 {
+    pub(crate) fn element_len(&self) -> u64 {
         u64::from(self.copies) * u64::from(self.stride)
     }
 
@@ -148,7 +179,13 @@ impl BpfMap {
 
 impl Maps {
     pub(crate) fn new(nr_cpus: u32) -> Self {
-        Maps { list: Vec::new(), numbers: Vec::new(), nr_cpus: nr_cpus.max(1), gone: Vec::new() }
+        Maps {
+            list: Vec::new(),
+            numbers: Vec::new(),
+            nr_cpus: nr_cpus.max(1),
+            gone: Vec::new(),
+            reserved: BTreeMap::new(),
+        }
     }
 
     /// Makes a map: its number.
@@ -157,6 +194,7 @@ impl Maps {
         if !known(def.kind) {
             return Err(format!("map {name} is {:?}", def.kind));
         }
+        check_def(&def).map_err(|problem| format!("map {name} has {problem}"))?;
         let too_big = || format!("map {name} is larger than 4 GiB");
         let handle = memory.region(&format!("map {name}"), 0);
         let stride = def.value_size.checked_next_multiple_of(8).ok_or_else(too_big)?;
@@ -167,22 +205,12 @@ impl Maps {
         let mut initial = std::mem::take(&mut def.data);
         let (values, store) = match def.kind {
             MapKind::Array | MapKind::PercpuArray => {
-                if def.key_size != 4 {
-                    return Err(format!("map {name} has keys of {} bytes, expected 4", def.key_size));
-                }
                 // The data is the first value of global data, whose section can be longer than the object's bytes.
-                let mut bytes = std::mem::take(&mut initial);
-                bytes.resize(len(def.max_entries)? as usize, 0);
-                let values = memory.allocate_with(&name, bytes).map_err(|no| format!("map {name}: {no}"))?;
-                (values, Store::Array)
+                let bytes = std::mem::take(&mut initial);
+                let values = memory.allocate_with(&name, bytes, len(def.max_entries)?);
+                (values.map_err(|no| format!("map {name}: {no}"))?, Store::Array)
             }
             MapKind::Hash | MapKind::PercpuHash | MapKind::LruHash | MapKind::LpmTrie | MapKind::HashOfMaps => {
-                if def.key_size == 0 || (def.kind == MapKind::LpmTrie && def.key_size <= 4) {
-                    return Err(format!("map {name} has keys of {} bytes", def.key_size));
-                }
-                if def.kind == MapKind::HashOfMaps && def.value_size != 4 {
-                    return Err(format!("map {name} has values of {} bytes, expected 4", def.value_size));
-                }
                 let table = Table::new(memory, &name, def.key_size, def.max_entries);
                 (memory.region(&name, 0), Store::Table(table))
             }
@@ -191,6 +219,8 @@ impl Maps {
                 (memory.region(&name, 0), Store::Table(Table::new(memory, &name, 8, u32::MAX)))
             }
             MapKind::ArrayOfMaps => {
+                let cost = u64::from(def.max_entries) * size_of::<Option<u32>>() as u64;
+                memory.charge(cost).map_err(|no| format!("map {name}: {no}"))?;
                 let mut slots = def.slots.clone();
                 slots.resize(def.max_entries as usize, None);
                 (0, Store::Maps(slots))
@@ -200,7 +230,7 @@ impl Maps {
                 // As libbpf's adjust_ringbuf_sz() does: the kernel wants pages, and a power of two of them.
                 let bytes = u64::from(def.max_entries).max(PAGE_SIZE).next_power_of_two();
                 def.max_entries = u32::try_from(bytes).map_err(|_| too_big())?;
-                (0, Store::Ringbuf { records: VecDeque::new(), produced: 0, consumed: 0 })
+                (0, Store::Ringbuf { records: VecDeque::new(), taken: 0, produced: 0, consumed: 0 })
             }
             MapKind::UserRingbuf => (0, Store::UserRingbuf(VecDeque::new())),
             MapKind::Arena => {
@@ -314,7 +344,7 @@ impl Maps {
         map: u32,
         memory: &mut Memory,
         key: &[u8],
-        value: &[u8],
+        value: Value<'_>,
         flags: u64,
         cpu: Option<u32>,
     ) -> Result<i64, NoMemory> {
@@ -391,8 +421,16 @@ impl Maps {
             _ => 0..map.copies,
         };
         for cpu in cpus {
-            if let Ok(place) = memory.bytes_mut(map.value_of(element, cpu), u64::from(map.def.value_size)) {
-                place.copy_from_slice(value);
+            let (to, len) = (map.value_of(element, cpu), u64::from(map.def.value_size));
+            match value {
+                Value::Bytes(bytes) => {
+                    if let Ok(place) = memory.bytes_mut(to, len) {
+                        place.copy_from_slice(bytes);
+                    }
+                }
+                Value::At(from) => {
+                    let _ = memory.copy(to, from, len);
+                }
             }
         }
         Ok(0)
@@ -419,7 +457,7 @@ impl Maps {
                 None => Ok(E2BIG),
             },
             Store::Table(_) if outer.def.kind == MapKind::HashOfMaps => match inner {
-                Some(inner) => self.update(map, memory, key, &inner.to_le_bytes(), 0, None),
+                Some(inner) => self.update(map, memory, key, Value::Bytes(&inner.to_le_bytes()), 0, None),
                 None => Ok(self.delete(map, memory, key)),
             },
             _ => Ok(EINVAL),
@@ -478,13 +516,12 @@ impl Maps {
         }
     }
 
-    /// The elements of a map, in its order: what [`Maps::element`] wants.
-    pub(crate) fn elements(&self, map: u32) -> Vec<(u32, u32)> {
-        let Some(map) = self.get(map) else { return Vec::new() };
-        match &map.store {
-            Store::Array => (0..map.def.max_entries).map(|element| (element, 0)).collect(),
-            Store::Table(table) => table.elements(),
-            _ => Vec::new(),
+    /// The elements of a map, in its order: what [`Maps::element`] wants. They are those of now.
+    pub(crate) fn elements(&self, map: u32) -> Box<dyn Iterator<Item = (u32, u32)>> {
+        match self.get(map).map(|map| (&map.store, map.def.max_entries)) {
+            Some((Store::Array, max)) => Box::new((0..max).map(|element| (element, 0))),
+            Some((Store::Table(table), _)) => Box::new(table.elements().into_iter()),
+            _ => Box::new(std::iter::empty()),
         }
     }
 
@@ -524,63 +561,79 @@ impl Maps {
     }
 
     /// `bpf_map_push_elem()`.
-    pub(crate) fn push(&mut self, map: u32, value: &[u8], flags: u64) -> i64 {
-        let Some(map) = self.list.get_mut(map as usize) else { return EINVAL };
-        let Store::Queue(queue) = &mut map.store else { return EINVAL };
+    pub(crate) fn push(&mut self, map: u32, memory: &mut Memory, value: &[u8], flags: u64) -> Result<i64, NoMemory> {
+        let Some(map) = self.list.get_mut(map as usize) else { return Ok(EINVAL) };
+        let Store::Queue(queue) = &mut map.store else { return Ok(EINVAL) };
         if flags & BPF_NOEXIST != 0 || flags > BPF_EXIST {
-            return EINVAL;
+            return Ok(EINVAL);
         }
-        if queue.len() as u64 >= u64::from(map.def.max_entries) {
-            if flags & BPF_EXIST == 0 {
-                return E2BIG;
-            }
-            queue.pop_front();
+        let full = queue.len() as u64 >= u64::from(map.def.max_entries);
+        if full && flags & BPF_EXIST == 0 {
+            return Ok(E2BIG);
+        }
+        match full {
+            // The value that goes makes room for this one.
+            true => drop(queue.pop_front()),
+            false => memory.charge(value.len() as u64 + QUEUED_COST)?,
         }
         queue.push_back(value.into());
-        0
+        Ok(0)
+    }
+
+    /// As [`Maps::push`], of a value in memory.
+    pub(crate) fn push_at(&mut self, map: u32, memory: &mut Memory, value: u64, flags: u64) -> Result<i64, Fault> {
+        let len = self.get(map).map_or(0, |map| u64::from(map.def.value_size));
+        let value = memory.bytes(value, len)?.to_vec();
+        Ok(self.push(map, memory, &value, flags)?)
     }
 
     /// `bpf_map_pop_elem()`, and without `remove` `bpf_map_peek_elem()`: what comes next.
-    pub(crate) fn pop(&mut self, map: u32, remove: bool) -> Option<Box<[u8]>> {
+    pub(crate) fn pop(&mut self, map: u32, memory: &mut Memory, remove: bool) -> Option<Box<[u8]>> {
         let map = self.list.get_mut(map as usize)?;
         let stack = map.def.kind == MapKind::Stack;
         let Store::Queue(queue) = &mut map.store else { return None };
-        match (stack, remove) {
-            (false, true) => queue.pop_front(),
-            (false, false) => queue.front().cloned(),
-            (true, true) => queue.pop_back(),
-            (true, false) => queue.back().cloned(),
+        if !remove {
+            return if stack { queue.back().cloned() } else { queue.front().cloned() };
         }
+        let value = if stack { queue.pop_back() } else { queue.pop_front() }?;
+        memory.discharge(value.len() as u64 + QUEUED_COST);
+        Some(value)
     }
 
     /// `bpf_ringbuf_reserve()`: the address of the record; 0 if there is no room.
     pub(crate) fn ringbuf_reserve(&mut self, map: u32, memory: &mut Memory, size: u64) -> Result<u64, NoMemory> {
+        let number = map;
         let Some(map) = self.list.get_mut(map as usize) else { return Ok(0) };
-        let Store::Ringbuf { records, produced, consumed } = &mut map.store else { return Ok(0) };
+        let Store::Ringbuf { records, taken, produced, consumed } = &mut map.store else { return Ok(0) };
         let len = size.saturating_add(8).checked_next_multiple_of(8).unwrap_or(u64::MAX);
         let room = u64::from(map.def.max_entries) - 1;
         if len > room || *produced + len - *consumed > room {
             return Ok(0);
         }
-        let addr = memory.allocate(&format!("record of {}", map.def.name), size as u32)?;
+        memory.charge(RECORD_COST)?;
+        let addr = match memory.allocate(&format!("record of {}", map.def.name), size as u32) {
+            Ok(addr) => addr,
+            Err(no) => {
+                memory.discharge(RECORD_COST);
+                return Err(no);
+            }
+        };
         *produced += len;
+        self.reserved.insert(addr, (number, *taken + records.len() as u64));
         records.push_back(Record { addr, len: size as u32, state: RecordState::Busy });
         Ok(addr)
     }
 
-    /// `bpf_ringbuf_submit()` or `bpf_ringbuf_discard()`: whether a record begins there that was neither.
+    /// `bpf_ringbuf_submit()`, `bpf_ringbuf_discard()`: whether there is such a record, which was neither before.
     pub(crate) fn ringbuf_commit(&mut self, memory: &mut Memory, addr: u64, submit: bool) -> bool {
-        for map in &mut self.list {
-            let Store::Ringbuf { records, .. } = &mut map.store else { continue };
-            let record = records.iter_mut().rev().find(|record| record.addr == addr);
-            if let Some(record) = record.filter(|record| record.state == RecordState::Busy) {
-                record.state = if submit { RecordState::Submitted } else { RecordState::Discarded };
-                // The program has given it away: it may not write it any more.
-                memory.set_read_only(addr, true);
-                return true;
-            }
-        }
-        false
+        let Some((map, at)) = self.reserved.remove(&addr) else { return false };
+        let store = self.list.get_mut(map as usize).map(|map| &mut map.store);
+        let Some(Store::Ringbuf { records, taken, .. }) = store else { return false };
+        let Some(record) = records.get_mut((at - *taken) as usize) else { return false };
+        record.state = if submit { RecordState::Submitted } else { RecordState::Discarded };
+        // The program has given it away: it may not write it any more.
+        memory.set_read_only(addr, true);
+        true
     }
 
     /// `bpf_ringbuf_query()`.
@@ -598,7 +651,8 @@ impl Maps {
 
     /// What user space reads of a ring buffer: the records up to the first that is not submitted yet.
     pub(crate) fn ringbuf_take(&mut self, map: u32, memory: &mut Memory) -> Vec<Vec<u8>> {
-        let Some(BpfMap { store: Store::Ringbuf { records, consumed, .. }, .. }) = self.list.get_mut(map as usize)
+        let Some(BpfMap { store: Store::Ringbuf { records, taken: before, consumed, .. }, .. }) =
+            self.list.get_mut(map as usize)
         else {
             return Vec::new();
         };
@@ -611,6 +665,8 @@ impl Maps {
                 taken.push(memory.bytes(record.addr, u64::from(record.len)).unwrap_or_default().to_vec());
             }
             memory.free(record.addr);
+            memory.discharge(RECORD_COST);
+            *before += 1;
         }
         taken
     }
@@ -700,6 +756,12 @@ impl Maps {
         }
     }
 
+    /// The work of an operation on so many pages of an arena, which looks for a place among all.
+    pub(crate) fn arena_work(&self, map: u32, count: u32) -> u64 {
+        let pages = self.get(map).map_or(0, |map| if let Store::Arena(pages) = &map.store { pages.len() } else { 0 });
+        pages as u64 / 8 + u64::from(count).min(1 << 20) * 16
+    }
+
     fn arena(&mut self, map: u32) -> Option<(u64, u64, &mut Vec<Page>)> {
         let map = self.list.get_mut(map as usize)?;
         // Its last page is left out: a region is not quite 4 GiB long.
@@ -719,6 +781,44 @@ impl Maps {
     pub(crate) fn the_arena(&self) -> Option<u64> {
         self.arena_map().map(|at| self.list[at as usize].values)
     }
+}
+
+/// Holds a definition to what the kernel takes (`htab_map_alloc_check()` and its kin): what is wrong with it, as what
+/// the map has.
+fn check_def(def: &Map) -> Result<(), String> {
+    use MapKind::*;
+    let kind = def.kind;
+    let bytes = |what: &str, size: u32, expected: &str| Err(format!("{what} of {size} bytes; expected {expected}"));
+    let storage = matches!(kind, TaskStorage | CgrpStorage);
+    // libbpf makes a perf event array as large as there are CPUs.
+    if def.max_entries == 0 && !storage && kind != PerfEventArray {
+        return Err("max_entries of 0; expected 1 or more".to_string());
+    }
+    match kind {
+        Array | PercpuArray | ArrayOfMaps if def.key_size != 4 => return bytes("keys", def.key_size, "4"),
+        LpmTrie if !(5..=4 + LPM_DATA_SIZE_MAX).contains(&def.key_size) => {
+            return bytes("keys", def.key_size, "5 to 260");
+        }
+        Hash | PercpuHash | LruHash | HashOfMaps if !(1..=KEY_MAX).contains(&def.key_size) => {
+            return bytes("keys", def.key_size, "1 to 512");
+        }
+        _ => {}
+    }
+    let most = match kind {
+        PercpuArray | PercpuHash => PCPU_MIN_UNIT_SIZE,
+        Hash | LruHash | LpmTrie | Queue | Stack => KMALLOC_MAX_SIZE,
+        TaskStorage | CgrpStorage => LOCAL_STORAGE_MAX,
+        Array => i32::MAX as u32,
+        ArrayOfMaps | HashOfMaps if def.value_size != 4 => return bytes("values", def.value_size, "4"),
+        ArrayOfMaps | HashOfMaps if def.inner.is_none() => {
+            return Err("no definition of the maps in it (`values`, or `inner_map_fd`)".to_string());
+        }
+        _ => return Ok(()),
+    };
+    if !(1..=most).contains(&def.value_size) {
+        return bytes("values", def.value_size, &format!("1 to {most}"));
+    }
+    Ok(())
 }
 
 /// Room for an element, its values zero.
@@ -761,7 +861,22 @@ fn prefix(key: &[u8], bits: u32) -> Option<Box<[u8]>> {
 /// The element with the longest prefix of a key.
 fn longest_prefix(table: &Table, key: &[u8]) -> Option<u32> {
     let most = (key.len().saturating_sub(4) as u32 * 8).min(index(key));
-    (0..=most).rev().find_map(|bits| prefix(key, bits).and_then(|prefix| table.find(&prefix)))
+    // One bit less each time.
+    let mut prefix = prefix(key, most)?;
+    let mut bits = most;
+    loop {
+        if let Some(element) = table.find(&prefix) {
+            return Some(element);
+        }
+        bits = bits.checked_sub(1)?;
+        prefix[..4].copy_from_slice(&bits.to_le_bytes());
+        prefix[4 + bits as usize / 8] &= (0xff00u16 >> (bits % 8)) as u8;
+    }
+}
+
+/// The work of finding the longest prefix of a key of so many bytes.
+pub(crate) fn work_of_prefixes(key_size: u64) -> u64 {
+    key_size.saturating_sub(4) * 8 * (8 + key_size / 8)
 }
 
 /// The first of `count` free pages in a row.

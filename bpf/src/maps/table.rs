@@ -37,6 +37,9 @@ impl Hasher for Multiply {
     }
 }
 
+/// What an element costs besides its value and the region of its key, bytes: its place, and the key in the index.
+const ELEMENT_COST: u64 = 128;
+
 /// A place for an element.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -113,6 +116,8 @@ impl Table {
                 let slot = self.slots.len() as u32;
                 let end = (u64::from(slot) + 1) * u64::from(self.key_stride);
                 let have = memory.region_len(self.keys);
+                // A place is never given back.
+                memory.charge(ELEMENT_COST + u64::from(self.key_size))?;
                 if end > have {
                     memory.grow(self.keys, end.max(have * 2))?;
                 }

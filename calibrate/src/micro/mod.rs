@@ -262,6 +262,7 @@ pub fn measure(
     let plan = plan(places, kinds);
     let weights: u32 = plan.iter().map(|&(bench, _)| weight(bench)).sum();
     let (mut measured, mut unmeasured) = (Vec::new(), Vec::new());
+    threads_can_be_made()?;
     // Threads of microbenchmarks are pinned; what comes after them is not.
     let own = sched_getaffinity(None)?;
     for (done, &(bench, place)) in plan.iter().enumerate() {
@@ -384,6 +385,22 @@ fn load(kind: Kind, cpus: &[Cpu], run: Run<'_>, of: impl Fn(&Report) -> f64) -> 
     Spread::of(times).ok_or_else(|| io::Error::other("the load did nothing"))
 }
 
+/// Fails if the system does not make as many threads as a microbenchmark has beside those that keep CPUs busy. One that
+/// lacks its partner would wait for it.
+fn threads_can_be_made() -> io::Result<()> {
+    const MOST: usize = 3;
+    let all = std::sync::Mutex::new(());
+    std::thread::scope(|scope| {
+        // Those that were made wait for the others, and end in any case.
+        let _held = all.lock();
+        (0..MOST).try_for_each(|_| std::thread::Builder::new().spawn_scoped(scope, || drop(all.lock())).map(drop))
+    })
+    .map_err(|error| {
+        let what = format!("the system makes no threads ({error}), and each takes some");
+        io::Error::other(format!("{what}\n  hint: raise the limit (ulimit -u, pids.max of the container)"))
+    })
+}
+
 /// Calls `body` on a thread of its own that is pinned to a CPU.
 fn on_cpu<T: Send>(cpu: Cpu, body: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     std::thread::scope(|scope| join(scope.spawn(move || pin(&[cpu]).and_then(|()| body()))))
@@ -399,7 +416,7 @@ fn with_spinners<T>(cpus: &[Cpu], body: impl FnOnce() -> io::Result<T>) -> io::R
     std::thread::scope(|scope| {
         let spin = |cpu: Cpu| {
             let done = &done;
-            scope.spawn(move || {
+            std::thread::Builder::new().spawn_scoped(scope, move || {
                 pin(&[cpu])?;
                 crate::sys::become_sched_idle()?;
                 while !done.load(Ordering::Relaxed) {
@@ -408,10 +425,12 @@ fn with_spinners<T>(cpus: &[Cpu], body: impl FnOnce() -> io::Result<T>) -> io::R
                 Ok(())
             })
         };
-        let spinners: Vec<_> = cpus.iter().map(|&cpu| spin(cpu)).collect();
-        let result = body();
+        let spinners = cpus.iter().map(|&cpu| spin(cpu)).collect::<io::Result<Vec<_>>>();
+        let result = spinners.is_ok().then(body);
+        // Those that were made before one that could not be made, too.
         done.store(true, Ordering::Relaxed);
-        spinners.into_iter().try_for_each(join).and(result)
+        spinners?.into_iter().try_for_each(join)?;
+        result.expect("all were made")
     })
 }
 

@@ -1,7 +1,6 @@
 //! `wakelab calibrate`, and the processes that it and `wakelab verify` start.
 
 use super::simulate::deliver;
-use crate::distinct_paths::Paths;
 use crate::flags::{self, FormatFlag, TableFormat};
 use crate::out_file::OutFile;
 use crate::output::{Exit, detail, say};
@@ -53,13 +52,6 @@ pub struct Args {
     /// Read the topology from this /sys tree.
     #[arg(long, value_name = "DIR", default_value = "/sys", hide_short_help = true)]
     sysfs: PathBuf,
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        Paths { inputs: vec![], outputs: vec![("--out", &self.out)] }
-    }
 }
 
 /// Measures this machine, derives its constants, writes it, and prints both.

@@ -1,11 +1,9 @@
 //! `wakelab capture`.
 
 use super::trace::only;
-use crate::distinct_paths::Paths;
 use crate::out_file::OutFile;
 use crate::output::{Exit, hint, print, say};
 use crate::progress::Bar;
-use crate::signals::stop_flag;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use wakelab_events::stream::Source;
@@ -63,15 +61,6 @@ pub struct CaptureFlags {
     pub window: Option<u64>,
 }
 
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        let rt_app = self.rt_app.as_deref().map(|path| ("--rt-app", path));
-        let outputs = [("--out", self.out.as_path())].into_iter().chain(rt_app).collect();
-        Paths { inputs: vec![self.recording.clone()], outputs }
-    }
-}
-
 /// The machine of a source: what `--machine` names, or what a simulated run names.
 pub fn machine(source: &Source, flags: &CaptureFlags) -> anyhow::Result<Option<Machine>> {
     match &flags.machine {
@@ -103,7 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         (None, _) => {}
     }
     print(&wakelab_report::capture::text(&captured))?;
-    say_losses(&captured, machine.as_ref(), &args.out);
+    say_losses(&captured, machine.as_ref(), args.exact, &args.out);
     Ok(Exit::Done)
 }
 
@@ -115,14 +104,16 @@ pub fn captured(
     exact: bool,
 ) -> anyhow::Result<Captured> {
     let bar = Bar::new(&source.wakeups(), false);
-    stop_flag()?;
     let options = CaptureOptions { machine, from_ns: flags.from, window_ns: flags.window, exact };
     let captured = capture(source, &options, &bar);
     bar.finish();
     Ok(captured?)
 }
 
-fn say_losses(captured: &Captured, machine: Option<&Machine>, out: &Path) {
+fn say_losses(captured: &Captured, machine: Option<&Machine>, exact: bool, out: &Path) {
+    if let Some(warning) = wakelab_report::capture::off(captured).filter(|_| !exact) {
+        say!("warning: {warning}");
+    }
     if machine.is_none() {
         say!(
             "warning: no machine is known, so that work has in it what the kernel cost, and slow CPUs and busy SMT \

@@ -46,9 +46,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn compare(args: &Args) -> anyhow::Result<Exit> {
-    let html = args.html.open()?;
     let decider = decider(args.with.with.as_ref())?;
     let (files, errors) = decision_files(&args.recordings.files);
+    let html = args.html.open()?;
     let bar = Bar::new(&files, false);
     let (conformance, outcomes) = conform(&files, &decider, args.limit, &bar);
     bar.finish();

@@ -1,12 +1,12 @@
 //! `wakelab diff`.
 
 use super::simulate::{deliver, say_condition};
-use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, OutFlag, TableFormat};
 use crate::output::Exit;
 use crate::progress::Bar;
 use anyhow::ensure;
 use std::path::{Path, PathBuf};
+use wakelab_input::files;
 use wakelab_report::diff as report;
 use wakelab_study::diff::{Diff, ResultFile, diff_recordings, diff_results, judge};
 use wakelab_study::fail_if::FailIf;
@@ -42,15 +42,9 @@ pub struct Args {
     fail_if: Option<FailIf>,
 }
 
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        Paths { inputs: vec![self.a.clone(), self.b.clone()], outputs: self.out.output().into_iter().collect() }
-    }
-}
-
 /// Sets two results or recordings side by side.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    [&args.a, &args.b].into_iter().for_each(|input| files::note(input));
     let out = args.out.open()?;
     let diff = match (is_result(&args.a), is_result(&args.b)) {
         (true, true) => diff_results(&ResultFile::read(&args.a)?, &ResultFile::read(&args.b)?),

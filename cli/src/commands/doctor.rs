@@ -17,7 +17,7 @@ Example:
 /// `wakelab doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// simulate, recorder, scx, vm, browser or ctf; all if left out.
+    /// simulate, schedulers, recorder, scx, vm, browser or ctf; all if left out.
     #[arg(value_name = "WHAT", value_enum, hide_possible_values = true)]
     what: Vec<What>,
     /// How it is printed.
@@ -30,6 +30,8 @@ pub struct Args {
 enum What {
     /// Simulating, and keeping the runs.
     Simulate,
+    /// Compiling schedulers of sched_ext, and confining what compiles them.
+    Schedulers,
     /// wakelab-record on this kernel.
     Recorder,
     /// scx_wakelab on this kernel.
@@ -69,7 +71,7 @@ impl Finding {
     }
 }
 
-/// What is looked at. Nothing is loaded, attached or started.
+/// What is looked at. Nothing is loaded or attached, and nothing started but clang, for its version, and bwrap.
 struct Host {
     /// `/`, or a saved tree of it.
     root: PathBuf,
@@ -79,6 +81,10 @@ struct Host {
     uid: u32,
     /// Where finished runs are kept, if there is a home folder.
     cache: Option<PathBuf>,
+    /// What compiles schedulers, or what to install.
+    compiler: fn() -> Result<String, String>,
+    /// What confines it, or why not.
+    confinement: fn() -> Result<PathBuf, String>,
     /// `BROWSER`, `DISPLAY` or `WAYLAND_DISPLAY` is set.
     display: bool,
 }
@@ -92,6 +98,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         // The owner of a process's own folder in /proc is its effective user.
         uid: fs::metadata("/proc/self").map_or(u32::MAX, |data| data.uid()),
         cache: crate::cache::usual_folder().ok(),
+        compiler: wakelab_scheduler_source::compiler,
+        confinement: wakelab_scheduler_source::confinement,
         display: ["BROWSER", "DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(set),
     };
     let asked = if args.what.is_empty() { What::value_variants() } else { &args.what };
@@ -113,13 +121,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 fn line(what: What, finding: &Finding) -> String {
     let mark = if finding.works { "works" } else { "no" };
     let next = finding.next.as_ref().map(|next| format!("; {next}")).unwrap_or_default();
-    format!("{:<9} {mark:<6} {}{next}\n", what.name(), finding.why)
+    format!("{:<10} {mark:<6} {}{next}\n", what.name(), finding.why)
 }
 
 impl Host {
     fn look(&self, what: What) -> Finding {
         match what {
             What::Simulate => self.simulate(),
+            What::Schedulers => self.schedulers(),
             What::Recorder => self.recorder(),
             What::Scx => self.scx(),
             What::Vm => self.vm(),
@@ -157,6 +166,31 @@ impl Host {
                 format!("simulating works, but {} cannot be written, so that no run is kept", cache.display()),
                 "run with --cache DIR",
             ),
+        }
+    }
+
+    /// Objects need nothing; crates and sources need what compiles them.
+    fn schedulers(&self) -> Finding {
+        let split = |text: String| match text.split_once("; ") {
+            Some((why, next)) => (why.to_owned(), next.to_owned()),
+            None => (text, "name a compiled object (.o)".to_owned()),
+        };
+        let compiler = match (self.compiler)() {
+            Ok(compiler) => compiler,
+            Err(error) => {
+                let (why, next) = split(error);
+                return Finding::missing(format!("objects (.o) run, crates and sources are not compiled: {why}"), next);
+            }
+        };
+        match (self.confinement)() {
+            Ok(bwrap) => {
+                Finding::works(format!("{compiler} compile crates and sources, confined by {}", bwrap.display()))
+            }
+            Err(error) => {
+                let (why, next) = split(error);
+                let why = format!("{compiler} compile crates and sources, and clang may read all that you may: {why}");
+                Finding { works: true, why, next: Some(next) }
+            }
         }
     }
 
@@ -282,7 +316,9 @@ mod tests {
 
     fn host(root: &Path) -> Host {
         let cache = Some(root.join("home/.cache/wakelab"));
-        Host { root: root.to_owned(), path: root.join("bin").into(), uid: 0, cache, display: true }
+        let (compiler, confinement) = (|| Ok("cargo and clang".to_owned()), || Ok(PathBuf::from("/usr/bin/bwrap")));
+        let path = root.join("bin").into();
+        Host { root: root.to_owned(), path, uid: 0, cache, compiler, confinement, display: true }
     }
 
     /// Each thing that the recorder and the scheduler need is named alone when it alone is missing.
@@ -337,6 +373,14 @@ mod tests {
         }
         assert!(host(root).look(What::Vm).why.contains("/dev/kvm is missing"));
         assert!(!Host { display: false, ..host(root) }.look(What::Browser).works);
+        assert!(host(root).look(What::Schedulers).why.ends_with("confined by /usr/bin/bwrap"));
+        let compiler = || Err("there is no clang; install clang 18".to_owned());
+        let none = Host { compiler, ..host(root) }.look(What::Schedulers);
+        assert!(!none.works && none.why.ends_with("there is no clang"), "{none:?}");
+        let confinement = || Err("bwrap is not in PATH; install bubblewrap".to_owned());
+        let bare = Host { confinement, ..host(root) }.look(What::Schedulers);
+        assert!(bare.works && bare.why.contains("may read all that you may"), "{bare:?}");
+        assert_eq!(bare.next.as_deref(), Some("install bubblewrap"));
         assert!(host(root).look(What::Simulate).works, "the folder is made when it is needed");
         assert!(!Host { cache: None, ..host(root) }.look(What::Simulate).works);
     }

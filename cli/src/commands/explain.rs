@@ -17,7 +17,7 @@ use wakelab_report as report;
 use wakelab_report::html::{Explanations, Piece, ScxExplanations};
 use wakelab_sched::select::Reason;
 use wakelab_study::explain::{Explained, Filter, explain_file, why_no_row};
-use wakelab_study::recordings::decision_files;
+use wakelab_study::recordings::{decision_files, sample};
 use wakelab_study::scx_wakeups::{Routes, ScxWakeup, is_scx, scx_wakeups};
 use wakelab_study::stats;
 use wakelab_study::summary::summarize;
@@ -159,6 +159,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let html = args.html.open()?;
     if args.summary {
+        say_sample(args);
         return summary(args, html.as_ref());
     }
     let mut page = Explanations::default();
@@ -168,6 +169,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         None => explain(args, &mut page)?,
     };
     say_errors(&errors);
+    if args.slowest.is_some() {
+        say_sample(args);
+    }
     let found = !page.is_empty();
     if !found && errors.is_empty() {
         say_no_row(args)?;
@@ -177,6 +181,17 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         with_read(files.len(), &files, &errors, |read| html.write_if(found, || page.page(read)))?;
     }
     Ok(exit(&errors, if found { Exit::Done } else { Exit::NoMatch }))
+}
+
+/// Says that the recordings are samples, of what holds for all decisions only in a recording of all.
+fn say_sample(args: &Args) {
+    if let Some(share) = sample(&args.recordings.files) {
+        say!(
+            "a sample: it has {} of the decisions, the others were left out by filters, --sample or --max-rate. The \
+             shares of reasons stand for all decisions only if --sample alone chose, and longer waits may be missing",
+            report::stats::sampled(share)
+        );
+    }
 }
 
 /// Prints why no row was found.

@@ -2,7 +2,6 @@
 
 use super::simulate::deliver;
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, JobsFlag, TableFormat};
 use crate::out_file::OutFile;
 use crate::output::{Exit, say, say_error, tell};
@@ -76,15 +75,6 @@ fn budgets() -> impl TypedValueParser<Value = u32> {
 
 fn ensembles() -> impl TypedValueParser<Value = u32> {
     clap::value_parser!(u32).range(1..=ENSEMBLE_MAX as i64)
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        let machine = PathBuf::from(&self.machine);
-        let inputs = self.observed.iter().cloned().chain(machine.is_file().then_some(machine));
-        Paths { inputs: inputs.collect(), outputs: vec![("--out", &self.out)] }
-    }
 }
 
 /// Fits the machine, writes it, and prints what it fits.

@@ -1,10 +1,12 @@
 //! `wakelab completions` and `wakelab man`: the description of the arguments, for shells and for man.
 
+use crate::out_file::OutFile;
 use crate::output::{Exit, hint, print_as_is};
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::Shell;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 pub const COMPLETIONS_EXAMPLE: &str = "\
 Example:
@@ -38,12 +40,24 @@ pub fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Writes the pages of a command and of those below it.
+fn pages(command: clap::Command, folder: &Path) -> anyhow::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        pages(below.clone(), folder)?;
+    }
+    let page = clap_mangen::Man::new(command);
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    let file = OutFile::in_folder("FOLDER", &folder.join(page.get_filename()))?;
+    file.write_with(|mut to| Ok(to.write_all(&text)?))
+}
+
 /// Writes a manual page for each command.
 pub fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     let folder = &args.folder;
-    clap_mangen::generate_to(crate::Args::command(), folder).map_err(|e| {
-        anyhow::anyhow!("{}: {e}\n  hint: name a folder that exists and can be written", folder.display())
-    })?;
+    let mut root = crate::Args::command().disable_help_subcommand(true);
+    root.build();
+    pages(root, folder)?;
     hint(format_args!("man -l {} shows the first page", folder.join("wakelab.1").display()));
     Ok(Exit::Done)
 }

@@ -1,16 +1,19 @@
 //! `wakelab import`.
 
-use crate::distinct_paths::Paths;
+use crate::out_file::claim;
 use crate::output::{Exit, hint, say};
 use crate::progress::FileBar;
 use crate::signals::stop_flag;
+use anyhow::Context;
 use std::path::PathBuf;
+use wakelab_import::{BadLines, Imported, KnownMachine};
+use wakelab_input::{duration_text, files, printable};
 use wakelab_report::numbers::{count, thousands};
 
 pub const EXAMPLE: &str = "\
 Example:
   wakelab import trace.dat -o imported
-  wakelab import trace.txt.gz -o imported";
+  wakelab import trace.txt.gz -o imported --machine test-8c";
 
 /// `wakelab import`.
 #[derive(Debug, clap::Args)]
@@ -19,26 +22,33 @@ pub struct Args {
     ///
     /// Recognised by content: trace.dat of trace-cmd (version 6), perf.data, a Perfetto trace, the text of ftrace
     /// (tracefs, trace-cmd report, atrace), a page of systrace, the text of perf script, each of them also compressed
-    /// by gzip, or the folder of a CTF trace, which needs babeltrace2. Several files of one recording are merged by
-    /// time.
+    /// by gzip, the output of atrace -z, or the folder of a CTF trace, which needs babeltrace2. Several files of one
+    /// recording are merged by time.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// The folder to write; empty or new.
     #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        Paths { inputs: self.files.clone(), outputs: vec![("--out", &self.out)] }
-    }
+    /// The machine that was recorded: a name, or a file.
+    ///
+    /// It says which CPUs share a cache, which most traces do not. A name of `machine list`, or a file of `machine
+    /// import`.
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
 }
 
 /// Imports the events of another recorder.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    args.files.iter().for_each(|file| files::note(file));
+    let machine = args.machine.as_deref().map(|name| wakelab_machine::get(name).context("--machine")).transpose()?;
+    let machine = machine.map(|machine| KnownMachine {
+        cpu_llc: machine.topology.cpus.iter().map(|cpu| cpu.llc).collect(),
+        name: machine.name,
+    });
+    claim("--out", &args.out)?;
     let bar = FileBar::new();
-    let found = wakelab_import::import(&args.files, &args.out, &|done, all| bar.read(done, all), stop_flag()?);
+    let progress = |done, all| bar.read(done, all);
+    let found = wakelab_import::import(&args.files, machine.as_ref(), &args.out, &progress, stop_flag()?);
     bar.finish();
     let found = found?;
     say!(
@@ -55,25 +65,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let machine = Some(found.info.machine()).filter(|machine| !machine.is_empty());
     let known: Vec<_> = found.info.format.map(str::to_owned).into_iter().chain(release).chain(machine).collect();
     say!("{}", known.join(", "));
-    if let (Some(file), Some(line)) = (&found.bad_file, found.losses.first_bad_line) {
-        say!(
-            "warning: {} not understood, the first of them line {line} of {}",
-            count(found.losses.bad_lines, "line"),
-            file.display()
-        );
-    }
-    if found.losses.overwritten > 0 {
-        say!(
-            "warning: {} overwritten before the buffer was read, so that the CPUs' events begin at different times",
-            count(found.losses.overwritten, "event")
-        );
-    }
-    if found.switches == 0 {
-        say!("warning: no sched_switch was recorded, so that no wait is known");
-    }
-    if found.wakings == 0 {
-        say!("warning: neither sched_waking nor sched_wakeup was recorded, so that there are no wake-ups");
-    }
+    say_bad_lines(&found);
+    say_lacks(&found);
     if found.losses.lost > 0 {
         say!(
             "warning: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that the \
@@ -90,6 +83,49 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if found.late > 0 {
         say!("warning: {} came too late to be put in order", count(found.late, "event"));
     }
+    if found.info.cpu_llc.is_none() {
+        hint(format_args!("the trace does not say which CPUs share a cache; --machine names the machine that does"));
+    }
     hint(format_args!("wakelab stats {} counts waits and migrations", args.out.display()));
     Ok(Exit::Done)
+}
+
+/// Lines that are not understood, by event and by what is wrong with them.
+fn say_bad_lines(found: &Imported) {
+    let file = found.bad_file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    for BadLines { event, why, lines, first } in &found.losses.bad {
+        let event = event.map(|event| format!("{event} ")).unwrap_or_default();
+        let what = why.words(*lines);
+        let lines = count(*lines, "line").replacen(' ', &format!(" {event}"), 1);
+        say!("warning: {lines} {what} (line {first} of {}, left out)", printable(&file));
+    }
+}
+
+/// What the trace lacks, so that something is not known.
+fn say_lacks(found: &Imported) {
+    let overwritten = found.losses.overwritten;
+    if overwritten > 0 {
+        say!("warning: {} overwritten before the buffer was read", count(overwritten, "event"));
+    }
+    if let Some((apart, last)) = found.begin_apart() {
+        let or_idle = if overwritten > 0 { "" } else { ", unless it was idle" };
+        say!(
+            "warning: the CPUs' events begin up to {} apart, CPU {last} last: what ran there before, who waited for \
+             it, and wake-ups that went there are not known{or_idle}",
+            duration_text(apart)
+        );
+    }
+    let is_bad = |name: &str| found.losses.bad.iter().any(|bad| bad.event.is_none_or(|event| event.starts_with(name)));
+    if found.switches == 0 {
+        let none = if is_bad("sched_switch") { "is understood" } else { "was recorded" };
+        say!("warning: no sched_switch {none}, so that no wait is known");
+    }
+    if found.unfinished > 0 {
+        let wakings = count(found.unfinished, "waking");
+        say!("warning: {wakings} whose wake-up or run is not in the file left out");
+    } else if found.wakings == 0 && is_bad("sched_wak") {
+        say!("warning: no sched_waking and no sched_wakeup is understood, so that there are no wake-ups");
+    } else if found.wakings == 0 {
+        say!("warning: neither sched_waking nor sched_wakeup was recorded, so that there are no wake-ups");
+    }
 }

@@ -3,7 +3,6 @@
 use super::simulate::{ResultFormat, SimulationFlags, deliver, dry_run, say_condition};
 use super::trust;
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::flags::JobsFlag;
 use crate::out_file::command_line;
 use crate::output::{Exit, say_error, say_warnings, tell};
@@ -15,6 +14,7 @@ use wakelab_report::compare as report;
 use wakelab_report::numbers::thousands;
 use wakelab_study::compare::{Matrix, MatrixComparison, compare_matrix};
 use wakelab_study::experiment::MatrixSpec;
+use wakelab_study::fence::serve_runs;
 use wakelab_study::verdict::{Verdict, matrix_verdicts};
 
 /// The most runs that are made without `--yes`.
@@ -24,9 +24,10 @@ const RUNS_MAX: usize = 1000;
 pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     only_what_has_room(flags)?;
     let matrix = spec.resolve()?;
+    serve_runs(&matrix.experiments);
     say_warnings(&matrix.warnings);
     say_warnings(&fitted(&matrix));
-    Paths { inputs: spec.files(), outputs: flags.outputs() }.check()?;
+    flags.claim_outputs()?;
     let out = flags.out.open()?;
     if flags.dry_run {
         return dry_run(&matrix, out.as_ref(), flags);
@@ -43,8 +44,10 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
     let verdicts = matrix_verdicts(&found);
     let done: usize = found.comparisons.iter().map(|comparison| comparison.rows.len()).sum();
     let mut failed = false;
-    if done > 0 {
+    if done > 0 || !found.failed.is_empty() {
         deliver(out.as_ref(), &render(&found, &verdicts, flags.format), flags.format == ResultFormat::Json)?;
+    }
+    if done > 0 {
         if let Some(html) = html {
             html.write(wakelab_report::html::matrix(&found, &verdicts, &command_line()))?;
         }
@@ -56,6 +59,10 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
             }
         }
     }
+    say_failed(&found);
+    if found.complete && !found.failed.is_empty() {
+        return Ok(Exit::RunFailed);
+    }
     if found.complete {
         return Ok(if failed { Exit::Failed } else { Exit::Done });
     }
@@ -63,10 +70,19 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
     Ok(Exit::Interrupted)
 }
 
+/// Says of which cases schedulers have no result.
+fn say_failed(found: &MatrixComparison) {
+    const SHOWN: usize = 4;
+    found.failed.iter().take(SHOWN).for_each(|row| say_error(format_args!("{}: {}", row.side, row.failed)));
+    if found.failed.len() > SHOWN {
+        say_error(format_args!("and {} more; the result has all", found.failed.len() - SHOWN));
+    }
+}
+
 /// Makes the runs of a matrix that are not kept. Prints the error of a run that failed, and returns `None` then.
 pub fn found(matrix: &Matrix, cache: &CacheFlags, jobs: &JobsFlag) -> anyhow::Result<Option<MatrixComparison>> {
     let stop = stop_flag()?;
-    let found = CachedSimulator::open(cache)?.with(|runner| {
+    let found = CachedSimulator::open(cache)?.fenced().with(|runner| {
         let bar = RunBar::new();
         let found = compare_matrix(runner, matrix, jobs.jobs(), &bar, stop);
         bar.finish();

@@ -35,7 +35,6 @@ mod waits;
 mod whatif;
 mod workload;
 
-use crate::distinct_paths::Paths;
 use crate::out_file::command_line;
 use crate::output::Exit;
 use anyhow::Context;
@@ -265,33 +264,6 @@ impl Command {
             Command::Man(args) => help::man(args),
             Command::Workload { command } => workload::run(command),
             Command::Report { command } => report::run(command),
-        }
-    }
-
-    /// What it reads and writes, as far as its arguments name it. The files that an experiment names are checked when
-    /// it has been resolved (`simulate::prepare`).
-    pub fn paths(&self) -> Paths<'_> {
-        match self {
-            Command::Run(args) => Paths { inputs: args.inputs(), outputs: args.simulation.outputs() },
-            Command::Survey(args) => args.paths(),
-            Command::Score(args) => args.paths(),
-            Command::ScxCheck(args) => args.paths(),
-            Command::Sweep(args) => args.paths(),
-            Command::Diff(args) => args.paths(),
-            Command::Reproduce(args) => args.paths(),
-            Command::Fit(args) => args.paths(),
-            Command::Calibrate(args) => args.paths(),
-            Command::Verify(args) => args.paths(),
-            Command::Stats(args) => args.recordings.paths(&args.html),
-            Command::Waits(args) => args.recordings.paths(&args.html),
-            Command::Explain(args) => args.recordings.paths(&args.html),
-            Command::Conform(args) => args.recordings.paths(&args.html),
-            Command::Replay(args) => args.recordings.paths(&args.html),
-            Command::Import(args) => args.paths(),
-            Command::Capture(args) => args.paths(),
-            Command::Whatif(args) => args.paths(),
-            Command::Trace(args) => args.paths(),
-            _ => Paths::default(),
         }
     }
 

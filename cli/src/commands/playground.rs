@@ -7,6 +7,7 @@ use anyhow::{Context, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use wakelab_input::files;
 
 pub const EXAMPLE: &str = "\
 Example:
@@ -22,6 +23,8 @@ pub struct Args {
     pub output: PathBuf,
 }
 
+/// The largest page or module that is read, bytes.
+const PAGE_MAX: u64 = 256 << 20;
 /// What playground/build makes, in a clone.
 const BUILT: &str = "target/playground/playground.wasm";
 
@@ -37,14 +40,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         .with_context(|| format!("-o: {}", folder.display()))
         .map_err(|e| anyhow::anyhow!("{e:#}\n  hint: name a folder that can be made and written"))?;
     let path = folder.join("index.html");
-    if let Ok(there) = fs::read(&path) {
+    if let Ok(there) = files::read_own(&path, PAGE_MAX) {
         ensure!(
             String::from_utf8_lossy(&there).contains("<title>wakelab playground"),
             "-o: {}: a file with other contents is there, and is not replaced\n  hint: name a new folder",
             path.display()
         );
     }
-    OutFile::new("-o", &path)?.write(&page)?;
+    OutFile::in_folder("-o", &path)?.write(&page)?;
     say!("{}: {:.1} MB, one file", path.display(), page.len() as f64 / 1e6);
     hint(format_args!("`wakelab report open {}` shows it, and so does any browser", path.display()));
     Ok(Exit::Done)
@@ -56,7 +59,7 @@ fn built() -> anyhow::Result<Vec<u8>> {
                    `playground/build`, and then this again, in the clone; a released program has the module in it";
     let here = std::env::current_dir().context(missing)?;
     let clone = here.ancestors().find(|folder| folder.join("playground/build").is_file()).context(missing)?;
-    let module = fs::read(clone.join(BUILT)).map_err(|_| anyhow::anyhow!(missing))?;
+    let module = files::read_file(&clone.join(BUILT), PAGE_MAX).map_err(|_| anyhow::anyhow!(missing))?;
     let made = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
     if std::env::current_exe().is_ok_and(|program| made(&program) > made(&clone.join(BUILT))) {
         note(format_args!("{BUILT} is older than this program; playground/build brings it up to date"));

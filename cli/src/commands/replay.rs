@@ -41,9 +41,9 @@ pub struct Args {
 
 /// Makes each recorded choice again with other features.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let html = args.html.open()?;
     let decider = decider(Some(&args.with))?.assuming(args.assume.unwrap_or_default());
     let (files, errors) = decision_files(&args.recordings.files);
+    let html = args.html.open()?;
     let bar = Bar::new(&files, false);
     let (replay, outcomes) = replay(&files, &decider, &bar)?;
     bar.finish();

@@ -2,7 +2,7 @@
 
 use crate::output::Exit;
 use anyhow::{Context, ensure};
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ fn open(path: &Path) -> anyhow::Result<Exit> {
     let name = path.display();
     let hint = "hint: name a file that --html wrote";
     let mut begins = [0; BEGINS.len()];
-    let read = File::open(path).and_then(|file| file.take(BEGINS.len() as u64).read(&mut begins));
+    let read = wakelab_input::files::open(path).and_then(|file| file.take(BEGINS.len() as u64).read(&mut begins));
     read.map_err(|e| anyhow::anyhow!("{name}: {e}\n  {hint}"))?;
     ensure!(begins == *BEGINS, "{name}: expected an HTML page\n  {hint}");
     let whole = fs::canonicalize(path).with_context(|| name.to_string())?;

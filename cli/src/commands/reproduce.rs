@@ -2,7 +2,6 @@
 
 use super::simulate::deliver;
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::embedded;
 use crate::flags::{HtmlFlag, JobsFlag, OutFlag, RepeatFlag};
 use crate::out_file::command_line;
@@ -75,16 +74,6 @@ enum ScoreFormat {
     Csv,
     /// A page, misses first: docs/evidence/validation.md.
     Markdown,
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        Paths {
-            inputs: self.published.iter().chain(&self.machine).cloned().collect(),
-            outputs: self.out.output().into_iter().chain(self.html.output()).collect(),
-        }
-    }
 }
 
 /// Simulates the published tables and prints how close the model comes.

@@ -41,13 +41,6 @@ pub struct Args {
     pub simulation: SimulationFlags,
 }
 
-impl Args {
-    /// What it reads: the file, unless the experiment is the program's own.
-    pub fn inputs(&self) -> Vec<PathBuf> {
-        self.file.exists().then(|| self.file.clone()).into_iter().collect()
-    }
-}
-
 /// Simulates what the file describes.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     // The program's own files are needed until the end.

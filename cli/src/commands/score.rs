@@ -2,7 +2,6 @@
 
 use super::simulate::deliver;
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::embedded;
 use crate::flags::{JobsFlag, OutFlag, SeedFlag, by_name};
 use crate::output::{Exit, note, say_error, say_warnings, tell};
@@ -10,8 +9,10 @@ use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
+use wakelab_input::files;
 use wakelab_report::score as report;
 use wakelab_study::experiment::Panel;
+use wakelab_study::fence::worker::is_worker;
 use wakelab_study::score::{Candidate, Rung, ScoreError, Scoring, score};
 
 pub const EXAMPLE: &str = "\
@@ -71,23 +72,15 @@ enum ScoreFormat {
     Json,
 }
 
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        let inputs = self.panel.exists().then(|| self.panel.clone()).into_iter().collect();
-        Paths { inputs, outputs: self.out.output().into_iter().collect() }
-    }
-}
-
 /// Scores the candidate.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut panel = panel(&args.panel)?;
-    Paths { inputs: panel.files(), outputs: args.out.output().into_iter().collect() }.check()?;
+    panel.files().iter().for_each(|path| files::note(path));
     panel.seed = args.seed.seed.unwrap_or(panel.seed);
     panel.set_schedulers(&args.cache.schedulers());
     let candidate = Candidate { switches: &args.with, last: args.rung, held_out: args.held_out };
-    let (out, stop) = (args.out.open()?, stop_flag()?);
-    let found = CachedSimulator::open(&args.cache)?.with(|runner| {
+    let (out, stop) = (if is_worker() { None } else { args.out.open()? }, stop_flag()?);
+    let found = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let bar = RunBar::new();
         let found = score(&panel, candidate, &Scoring { runner, jobs: args.jobs.jobs(), progress: &bar, stop });
         bar.finish();

@@ -2,9 +2,8 @@
 
 use super::Hint;
 use super::simulate::deliver;
-use crate::cache::CacheFlags;
+use crate::cache::{CacheFlags, fence};
 use crate::completion;
-use crate::distinct_paths::Paths;
 use crate::flags::{self, FormatFlag, JobsFlag, SeedFlag, TableFormat};
 use crate::out_file::OutFile;
 use crate::output::{Exit, say, say_error, say_warnings, tell};
@@ -65,14 +64,6 @@ pub struct Args {
     format: FormatFlag,
 }
 
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        let inputs = self.workload.iter().cloned().collect();
-        Paths { inputs, outputs: self.out.iter().map(|out| ("--out", out.as_path())).collect() }
-    }
-}
-
 /// The most CPUs of a machine that is chosen without being named.
 const CPUS_MAX: u32 = 16;
 
@@ -120,11 +111,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let done = |finished: usize| bar.done(finished as u64);
     let stop = stop_flag()?;
     let jobs = args.jobs.jobs();
-    let check = Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, done: &done };
+    let fence = fence();
+    let check =
+        Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, fence: &fence, done: &done };
     let is_json = args.format.format == TableFormat::Json;
     if let Some(file) = &args.workload {
         return one(&check, file, &about, is_json);
     }
+    check.serve(None);
     let checked = check.check(args.budget);
     bar.finish();
     let checked = match checked {
@@ -137,7 +131,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let again = again(args, &about, &checked);
     for (smallest, again) in checked.smallest.iter().zip(&again) {
         if let Some(file) = &again.file {
-            OutFile::new("--out", Path::new(file))?.write(&smallest.toml)?;
+            OutFile::in_folder("--out", Path::new(file))?.write(&smallest.toml)?;
         }
     }
     let text = match is_json {
@@ -156,6 +150,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 fn one(check: &Check<'_>, file: &Path, about: &About<'_>, is_json: bool) -> anyhow::Result<Exit> {
     let text = read_text(file).map_err(|error| anyhow::anyhow!("--workload: {error}"))?;
     let workload = from_toml(&text, file, 1).map_err(|error| anyhow::anyhow!("--workload: {error}"))?;
+    check.serve(Some(&workload));
     let seen = match check.check_workload(&workload) {
         Ok(Some(seen)) => seen,
         Ok(None) => {

@@ -4,9 +4,8 @@ use super::matrix::simulate_matrix;
 use super::trace::say_traced;
 use super::trust::{self, TrustFlags, TrustResults};
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, JobsFlag, LenientFlag, OutFlag};
-use crate::out_file::{OutFile, cause, command_line};
+use crate::out_file::{OutFile, cause, claim, command_line};
 use crate::output::{Exit, hint, print, print_as_is, say, say_error, say_warnings, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
@@ -14,9 +13,11 @@ use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use wakelab_events::simulated::EventFolder;
 use wakelab_report::compare as report;
+use wakelab_report::numbers::thousands;
 use wakelab_study::compare::{Comparison, Experiment, Matrix, Recording, Runner, Until, compare};
 use wakelab_study::experiment::{Given, MatrixSpec, REPEATS_MAX, Spec};
 use wakelab_study::fail_if::FailIf;
+use wakelab_study::fence::serve_runs;
 use wakelab_study::picture::{Pictured, Pictures};
 use wakelab_study::trace::TraceFolder;
 use wakelab_study::verdict::{JudgedRow, Verdict, verdict};
@@ -130,11 +131,15 @@ pub enum ResultFormat {
 }
 
 impl SimulationFlags {
-    /// What it writes, with the flags.
-    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+    /// Claims all that it writes, before any of it is begun.
+    ///
+    /// # Errors
+    /// Fails if an output is an input, or another output.
+    pub fn claim_outputs(&self) -> anyhow::Result<()> {
         let folders = [("--events", &self.events), ("--perfetto", &self.perfetto)];
         let folders = folders.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
-        self.out.output().into_iter().chain(self.html.output()).chain(folders).collect()
+        let mut all = self.out.output().into_iter().chain(self.html.output()).chain(folders);
+        all.try_for_each(|(flag, path)| claim(flag, path))
     }
 }
 
@@ -142,8 +147,9 @@ impl SimulationFlags {
 /// writable.
 pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
     let experiment = spec.resolve()?;
+    serve_runs([&experiment]);
     say_warnings(&experiment.warnings);
-    Paths { inputs: spec.files(), outputs: flags.outputs() }.check()?;
+    flags.claim_outputs()?;
     let out = flags.out.open()?;
     Ok((experiment, out))
 }
@@ -178,13 +184,14 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
         return dry_run(&Matrix::of_two_sides(experiment), out.as_ref(), flags);
     }
     let plan = trust::plan(spec, &experiment, flags)?;
+    // From here on there are temporary files.
+    let stop = stop_flag()?;
     let html = flags.html.open()?;
     let events = flags.events.as_deref().map(event_folder).transpose()?;
     let several = experiment.cases.len() > 1;
     let traces = flags.perfetto.as_deref().map(|path| trace_folder(path, several)).transpose()?;
     let simulator =
-        if events.is_some() { CachedSimulator::without_cache() } else { CachedSimulator::open(&flags.cache)? };
-    let stop = stop_flag()?;
+        if events.is_some() { CachedSimulator::without_cache() } else { CachedSimulator::open(&flags.cache)?.fenced() };
     let found = simulator.with(|runner| -> Result<_, String> {
         let recording = Recording { events: events.as_ref(), traces: traces.as_ref(), others: runner };
         let writes = events.is_some() || traces.is_some();
@@ -228,6 +235,9 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
         say_traces(traces);
     }
     if let Some(path) = flags.events.as_deref().filter(|_| done > 0) {
+        let bytes = size_of(path);
+        say!("--events: {} bytes in {}", thousands(bytes), path.display());
+        say_if_large("--events", bytes);
         hint(format_args!("wakelab stats {} counts what happened", path.display()));
     }
     if found.complete && trust.complete() {
@@ -256,6 +266,29 @@ pub fn say_condition(condition: FailIf, variant: &str, verdict: &Verdict<'_>, fa
     say!("--fail-if {condition}: {of}{said}");
 }
 
+/// What is written of a run from here on is worth a word, bytes: some ms of a busy machine of 100 CPUs.
+const LARGE_BYTES: u64 = 64 << 20;
+
+/// Says how to write less, if much was written.
+fn say_if_large(flag: &str, bytes: u64) {
+    if bytes >= LARGE_BYTES {
+        say!(
+            "note: {flag}: events of the whole run are written, of its settling, too; shorter --settle and --time \
+             (settle and time in a file), or one --workload at one --load write less"
+        );
+    }
+}
+
+/// The size of all files below a folder, bytes.
+fn size_of(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => size_of(&entry.path()),
+        _ => entry.metadata().map_or(0, |data| data.len()),
+    });
+    sizes.sum()
+}
+
 /// Prints what would be simulated.
 pub fn dry_run(matrix: &Matrix, out: Option<&OutFile>, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     let plan = CachedSimulator::open(&flags.cache)?.with(|runner| matrix.plan(runner));
@@ -264,6 +297,7 @@ pub fn dry_run(matrix: &Matrix, out: Option<&OutFile>, flags: &SimulationFlags) 
 }
 
 fn trace_folder(path: &Path, several: bool) -> anyhow::Result<TraceFolder> {
+    claim("--perfetto", path)?;
     TraceFolder::new(path, several).map_err(|e| {
         let what = format!("--perfetto: {}: {}", path.display(), cause(&e));
         anyhow::anyhow!("{what}\n  hint: name a folder in one that exists and can be written")
@@ -274,9 +308,11 @@ fn say_traces(folder: &TraceFolder) {
     for file in folder.files() {
         say_traced(&file.traced, &file.path);
     }
+    say_if_large("--perfetto", folder.files().iter().map(|file| file.traced.written.bytes).sum());
 }
 
 fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {
+    claim("--events", path)?;
     EventFolder::new(path).map_err(|e| {
         anyhow::anyhow!("--events: {e}\n  hint: name a new or empty folder, in a folder that exists and can be written")
     })

@@ -41,8 +41,8 @@ pub struct Args {
 
 /// Counts what happened in recordings and simulated runs.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let html = args.html.open()?;
     let (sources, errors) = sources(&args.recordings.files);
+    let html = args.html.open()?;
     let files: Vec<_> = sources.iter().flat_map(|source| source.wakeups()).collect();
     let bar = Bar::new(&files, false);
     let (stats, outcomes) = match &html {

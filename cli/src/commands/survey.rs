@@ -6,7 +6,6 @@ use super::trace::only;
 use super::whatif::is_like_the_recording;
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::completion;
-use crate::distinct_paths::Paths;
 use crate::flags::{self, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, SeedFlag, TableOrCsv};
 use crate::out_file::command_line;
 use crate::output::{Exit, hint, say, say_error, say_warnings, tell};
@@ -21,6 +20,7 @@ use wakelab_report::survey as report;
 use wakelab_study::capture::{Captured, recorded_side};
 use wakelab_study::compare::{Matrix, MatrixComparison, Variant};
 use wakelab_study::experiment::{AddedSide, Given, MatrixSpec, NamedSide};
+use wakelab_study::fence::serve_runs;
 use wakelab_study::survey::{CAPTURED, Surveyed, THIS_MACHINE, loads, policies, ranking};
 use wakelab_study::verdict::{Verdict, matrix_verdicts};
 
@@ -100,14 +100,6 @@ pub struct Args {
     cache: CacheFlags,
 }
 
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        let outputs = self.out.output().into_iter().chain(self.html.output()).collect();
-        Paths { inputs: self.recording.iter().cloned().collect(), outputs }
-    }
-}
-
 /// Simulated before measuring begins, ns: the ramp of the standard loads is over, and of two states the one that stays
 /// has been reached.
 const SETTLE_NS: u64 = 60_000_000;
@@ -144,6 +136,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let Some(subject) = subject else { return Ok(Exit::RunFailed) };
     let matrix = matrix(args, &subject)?;
+    serve_runs(&matrix.experiments);
     say_warnings(&matrix.warnings);
     let out = args.out.open()?;
     let plan = CachedSimulator::open(&args.cache)?.with(|runner| matrix.plan(runner));

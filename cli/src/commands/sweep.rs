@@ -1,7 +1,6 @@
 //! `wakelab sweep`.
 
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::embedded;
 use crate::flags::JobsFlag;
 use crate::in_process;
@@ -19,6 +18,7 @@ use std::process;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use wakelab_input::printable;
 use wakelab_report::VERSION;
 use wakelab_report::numbers::count;
 use wakelab_study::experiment::SweepSpec;
@@ -99,19 +99,12 @@ pub struct Args {
     part: Option<u64>,
 }
 
-impl Args {
-    /// What it reads and writes. Its output is a folder of its own, which is checked when it is opened.
-    pub fn paths(&self) -> Paths<'_> {
-        let inputs = self.file.exists().then(|| self.file.clone()).into_iter().collect();
-        Paths { inputs, outputs: Vec::new() }
-    }
-}
-
 /// Makes the runs of a sweep.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut spec = spec(&args.file)?;
     spec.set_schedulers(&args.cache.schedulers());
     let sweep = Sweep::new(spec)?;
+    sweep.serve();
     if args.part.is_none() {
         say_warnings(&sweep.warnings);
     }
@@ -152,7 +145,7 @@ fn make_all(args: &Args, sweep: &Sweep, folder: &SweepFolder, out: &Path) -> any
     let Parts { missing, failed } = folder.parts(sweep);
     let stop = stop_flag()?;
     let (written, failed) = (AtomicU64::new(0), AtomicU64::new(failed));
-    let made = CachedSimulator::open(&args.cache)?.with(|runner| {
+    let made = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let bar = RunBar::new();
         let making = Making { runner, jobs: args.jobs.jobs(), progress: &bar, stop };
         let made = sweep.run(&missing, &making, &|part, rows| {
@@ -192,7 +185,7 @@ fn make_part(args: &Args, sweep: &Sweep, part: u64) -> anyhow::Result<Exit> {
     let id = sweep.id(VERSION).map_err(anyhow::Error::msg)?;
     let made = Mutex::new(None);
     let stop = stop_flag()?;
-    let whole = CachedSimulator::open(&args.cache)?.with(|runner| {
+    let whole = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let making = Making { runner, jobs: args.jobs.jobs(), progress: &RunBar::new(), stop };
         sweep.run(&[part], &making, &|_, rows| {
             *made.lock().unwrap_or_else(PoisonError::into_inner) = Some(parquet(sweep, &id, &rows));
@@ -214,18 +207,23 @@ fn on_ray(args: &Args, out: &Path, engine: &str) -> anyhow::Result<Exit> {
         in_process::host().is_none(),
         "--engine: the package for Python begins a cluster itself\n  hint: wakelab.sweep(…, engine=\"ray\")"
     );
-    let mut python = process::Command::new("python3");
+    let mut python = python();
     python.args(["-m", "wakelab", "sweep", "--version", VERSION, "--engine", engine, "--out"]).arg(out);
     if args.jobs.jobs() > 0 {
         python.arg("--jobs").arg(args.jobs.jobs().to_string());
     }
     python.arg("--").arg(&args.file);
-    let known = process::Command::new("python3").args(["-c", "import wakelab, ray"]).output();
+    let known = self::python().args(["-c", "import wakelab, ray"]).output();
     match known {
         Ok(done) if done.status.success() => {}
         Ok(done) => {
             let said = String::from_utf8_lossy(&done.stderr);
-            let why = said.lines().last().unwrap_or("it ended without a word").to_owned();
+            anyhow::ensure!(
+                !said.to_lowercase().contains("unknown option"),
+                "--engine: python3 is older than 3.11, and would run what lies in the current folder\n  hint: install \
+                 Python 3.11 or newer"
+            );
+            let why = printable(said.lines().last().unwrap_or("it ended without a word")).into_owned();
             anyhow::bail!(
                 "--engine: python3 lacks what a Ray cluster takes: {why}\n  hint: `wakelab docs python` says how to \
                  install the package; `pip install ray` has Ray"
@@ -237,6 +235,21 @@ fn on_ray(args: &Args, out: &Path, engine: &str) -> anyhow::Result<Exit> {
     let error = python.exec();
     say_error(format_args!("--engine: python3: {error}"));
     Ok(Exit::RunFailed)
+}
+
+/// Python as it takes modules from where they are installed, and not from the folder that it runs in: files there may
+/// be anybody's. `-P` is of 3.11, as is the package; an empty folder in `PYTHONPATH` would be the current one.
+fn python() -> process::Command {
+    let mut python = process::Command::new("python3");
+    python.arg("-P");
+    if let Some(path) = std::env::var_os("PYTHONPATH") {
+        let named = std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty());
+        match std::env::join_paths(named) {
+            Ok(path) if !path.is_empty() => python.env("PYTHONPATH", path),
+            _ => python.env_remove("PYTHONPATH"),
+        };
+    }
+    python
 }
 
 /// What would be run, as text.

@@ -1,6 +1,5 @@
 //! `wakelab trace`.
 
-use crate::distinct_paths::Paths;
 use crate::out_file::OutFile;
 use crate::output::{Exit, hint, say};
 use crate::progress::Bar;
@@ -33,13 +32,6 @@ pub struct Args {
 
 /// The size of the buffer before the file, bytes.
 const BUFFER: usize = 1 << 20;
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        Paths { inputs: vec![self.file.clone()], outputs: vec![("--perfetto", &self.perfetto)] }
-    }
-}
 
 /// Writes a recording or a run as a trace.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {

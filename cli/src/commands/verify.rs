@@ -2,7 +2,6 @@
 
 use super::calibrate::{calibrated, child, stand_in};
 use super::simulate::deliver;
-use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, TableFormat, by_name};
 use crate::output::{Exit, say};
 use crate::progress::LoadBar;
@@ -47,13 +46,6 @@ pub struct Args {
     /// If left out, that of the running kernel's version, or of the newest version before it.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-}
-
-impl Args {
-    /// What it reads.
-    pub fn paths(&self) -> Paths<'_> {
-        Paths { inputs: vec![self.machine.clone()], outputs: vec![] }
-    }
 }
 
 /// Runs loads here, simulates them, and prints both.

@@ -46,8 +46,8 @@ pub struct Args {
 
 /// Says why tasks waited in recordings and simulated runs.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let html = args.html.open()?;
     let (sources, errors) = sources(&args.recordings.files);
+    let html = args.html.open()?;
     let files: Vec<_> = sources.iter().flat_map(|source| source.wakeups()).collect();
     let bar = Bar::new(&files, false);
     let (found, outcomes) = waits(&sources, Options { over_ns: args.over, slowest: args.slowest as usize }, &bar);

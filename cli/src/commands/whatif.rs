@@ -5,10 +5,9 @@ use super::compare::positive_time;
 use super::simulate::deliver;
 use super::trace::only;
 use crate::cache::{CacheFlags, CachedSimulator};
-use crate::distinct_paths::Paths;
 use crate::flags::{self, FormatFlag, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, TableFormat};
 use crate::out_file::command_line;
-use crate::output::{Exit, say, say_error, say_warnings};
+use crate::output::{Exit, hint, say, say_error, say_warnings};
 use crate::progress::{Bar, RunBar};
 use crate::signals::stop_flag;
 use anyhow::{Context, bail};
@@ -96,6 +95,11 @@ pub struct Args {
     /// How it is printed.
     #[command(flatten)]
     format: FormatFlag,
+    /// Print all: the capture, each quantity, the whole comparison.
+    ///
+    /// Without it, the verdict, what changes most, and what is not like the recording. JSON and the page have all.
+    #[arg(long)]
+    details: bool,
     /// The page.
     #[command(flatten)]
     html: HtmlFlag,
@@ -111,16 +115,6 @@ fn scale(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(scale) if scale.is_finite() && scale > 0.0 && scale <= 1000.0 => Ok(scale),
         _ => Err("expected a number above 0 and up to 1000, such as 2 or 0.5".to_owned()),
-    }
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        let workload = self.workload.as_deref().map(|path| ("--workload", path));
-        let inputs = [&self.recording].into_iter().chain(&self.came_out).cloned().collect();
-        let outputs = self.out.output().into_iter().chain(self.html.output()).chain(workload).collect();
-        Paths { inputs, outputs }
     }
 }
 
@@ -194,9 +188,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         report::WhatIf { captured: &captured, fidelity: &found, predictions: &predictions, comparisons: &comparisons };
     let text = match json {
         true => format!("{:#}\n", report::whatif_json(&asked)),
+        false if args.details => report::whatif_details(&asked),
         false => report::whatif(&asked),
     };
     deliver(out.as_ref(), &text, json)?;
+    if !json && !args.details && !asked.predictions.is_empty() {
+        hint("--details prints the capture, each quantity and the whole comparison");
+    }
     if let Some(html) = html
         && let Some(page) = wakelab_report::html::whatif(&asked, &pictures, &command_line())
     {
@@ -334,7 +332,7 @@ fn file(args: &Args) -> &Path {
 }
 
 /// What messages call a captured workload that has no file.
-const CAPTURED_FILE: &str = "captured.toml";
+const CAPTURED_FILE: &str = "the captured workload (--workload writes it)";
 
 /// Whether what was captured behaves as the recording, roughly at least, simulated as it was recorded. `None` if it was
 /// interrupted.

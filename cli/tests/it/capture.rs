@@ -48,6 +48,12 @@ fn a_captured_run_is_compared_under_its_verdict() {
         ["--with", "NO_SIS_UTIL", "--time", "30ms", "--settle", "70ms", "--came-out", with.to_str().expect("UTF-8")];
     let output = whatif(folder.path(), &recording, &more);
     assert!(output.status.success(), "{}", text(&output.stderr));
+    // The answer first, on one screen.
+    let short = text(&output.stdout);
+    assert!(short.starts_with("verdict: ") && short.lines().count() <= 40, "{short}");
+    assert!(short.contains("how like the recording it is: faithful") && short.contains("came out"), "{short}");
+    let output = whatif(folder.path(), &recording, &[&more[..], &["--details"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
     let page = folder.path().join("page.html");
     let html = whatif(folder.path(), &recording, &[&more[..], &["--html", "page.html"]].concat());
     assert!(html.status.success(), "{}", text(&html.stderr));
@@ -124,4 +130,59 @@ fn what_cannot_be_captured_is_refused_with_the_next_step() {
     let window = refused(&["capture", DATA, "-o", "c.toml", "--from", "1h"]);
     assert!(window.contains("--from") || window.contains("window"), "{window}");
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is written");
+}
+
+/// A trace of the fuzz corpus, imported to `o`.
+fn imported(folder: &Path, name: &str) -> Output {
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(name);
+    let output = wakelab(folder, &["import", trace.to_str().expect("UTF-8"), "-o", "o"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output
+}
+
+#[test]
+fn a_burst_after_each_expiry_of_a_timer_is_simulated_as_often_as_it_was_recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    imported(folder.path(), "capture/burst.txt");
+    let more = ["--machine", "test-2c", "--kernel", "v6.12", "--with", "NO_SIS_UTIL", "--anyway", "--format", "json"];
+    let output = whatif(folder.path(), Path::new("o"), &more);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for quantity in ["wake-ups", "busy, mean of CPUs"] {
+        let rows = json["fidelity"]["rows"].as_array().expect("rows");
+        let row = rows.iter().find(|row| row["quantity"] == quantity).expect("a row");
+        let [recorded, simulated] = ["recorded", "simulated"].map(|side| row[side].as_f64().expect("a number"));
+        assert!((recorded - simulated).abs() <= 0.3 * recorded.max(1.0), "{row}");
+    }
+    let output = wakelab(folder.path(), &["capture", "o", "-o", "c.toml"]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("\ncheck: recorded "), "{shown}");
+    assert!(!text(&output.stderr).contains("more or less than was recorded"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_machine_that_is_smaller_than_the_recording_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    imported(folder.path(), "capture/burst.txt");
+    let capture = wakelab(folder.path(), &["capture", "o", "-o", "c.toml", "--machine", "test-1c"]);
+    let whatif = whatif(folder.path(), Path::new("o"), &["--machine", "test-1c", "--kernel", "v6.12"]);
+    for output in [capture, whatif] {
+        assert_eq!(output.status.code(), Some(2));
+        let error = text(&output.stderr);
+        assert!(error.contains("the recording has CPU 1, test-1c has one CPU"), "{error}");
+    }
+    assert!(!folder.path().join("c.toml").exists());
+}
+
+#[test]
+fn an_import_says_what_is_wrong_with_lines_by_event() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = text(&imported(folder.path(), "trace_text/cut.txt").stderr);
+    for expected in [
+        "1 sched_switch line ends in \">\": cut by a pager; write the text to a file: perf script > file (line 2 of ",
+        "1 sched_switch line ends before its last field: cut",
+        "no sched_switch is understood, so that no wait is known",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
 }

@@ -6,8 +6,10 @@ mod follow;
 mod random_experiment;
 
 use crate::support::wakelab;
+use follow::amounts::Limits;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Inputs, NewTask, Sink};
 use wakelab_events::simulated::{EventFolder, RunInfo};
@@ -156,7 +158,7 @@ fn faults(fault: Fault) -> Vec<String> {
     plant.to.finish().expect("it is written");
     let runs = follow::runs(temporary.path()).expect("a run");
     assert_eq!(runs.len(), 1);
-    let found = follow::check(&runs[0]).expect("tables");
+    let found = follow::check(&runs[0], Limits::default()).expect("tables");
     assert!(found.rows > 10_000 && found.tasks > 8, "{found:?}");
     found.faults
 }
@@ -177,13 +179,39 @@ fn planted_faults_are_found() {
     }
 }
 
+/// The side of the comparison that a folder of a run is of.
+fn side(run: &Path) -> &'static str {
+    if run.components().any(|part| part.as_os_str() == "side=base") { "base" } else { "with" }
+}
+
+/// What the tables say of idle time is what follows from the events: the mean of a side's runs, by side. A run that
+/// ended early is not compared.
+fn assert_idle_times_agree(stdout: &[u8], of_events: &BTreeMap<&str, Vec<f64>>, text: &str) {
+    let json: serde_json::Value = serde_json::from_slice(stdout).expect("JSON");
+    let Some(row) = json.pointer("/rows/0") else { return };
+    for (side, of_runs) in of_events.iter().filter(|(_, of_runs)| !of_runs.is_empty()) {
+        let Some(printed) = row.pointer(&format!("/{side}/idle_pct")).and_then(serde_json::Value::as_f64) else {
+            panic!("no idle time of {side}\n{text}");
+        };
+        let mean = of_runs.iter().sum::<f64>() / of_runs.len() as f64;
+        assert!((printed - mean).abs() < 1e-6, "{side}: {printed} % idle, and {mean} % by the events\n{text}");
+    }
+}
+
 #[test]
 fn every_task_of_random_experiments_is_followed() {
     let (mut rows, mut refused) = (0, 0);
-    for number in 1_000_000..1_000_016 {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    for number in 1_000_000..1_000_024 {
         let temporary = tempfile::tempdir().expect("a folder");
-        let text = random_experiment::text(number);
-        fs::write(temporary.path().join("random.toml"), &text).expect("a file");
+        let files = random_experiment::files(number, root);
+        let text = format!("{}\n{}", files.experiment, files.workload.as_deref().unwrap_or_default());
+        fs::write(temporary.path().join("random.toml"), &files.experiment).expect("a file");
+        let workload = files.workload.map(|workload| {
+            let path = temporary.path().join(random_experiment::WORKLOAD_FILE);
+            fs::write(&path, &workload).expect("a file");
+            wakelab_workload::from_toml(&workload, &path, 1)
+        });
         let output = wakelab(temporary.path(), &["run", "random.toml", "--format", "json", "--events", "ev"]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(matches!(output.status.code(), Some(0..=2)), "{text}\n{errors}");
@@ -192,13 +220,18 @@ fn every_task_of_random_experiments_is_followed() {
             refused += 1;
             continue;
         }
+        let workload = workload.map(|workload| workload.expect("a workload that was run"));
         let runs = follow::runs(&temporary.path().join("ev")).expect("runs");
         assert!(runs.len() >= 2, "{text}");
-        for run in runs {
-            let found = follow::check(&run).expect("tables");
+        let mut idle = BTreeMap::<&str, Vec<f64>>::new();
+        for run in &runs {
+            let limits = workload.as_ref().map_or_else(Limits::default, Limits::of);
+            let found = follow::check(run, limits).expect("tables");
             assert_eq!(found.faults, Vec::<String>::new(), "{text}");
             rows += found.rows;
+            idle.entry(side(run)).or_default().extend(found.idle_pct);
         }
+        assert_idle_times_agree(&output.stdout, &idle, &text);
     }
-    assert!(rows > 50_000 && refused < 10, "{rows} rows, {refused} refused");
+    assert!(rows > 50_000 && refused < 12, "{rows} rows, {refused} refused");
 }

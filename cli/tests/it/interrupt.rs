@@ -56,7 +56,7 @@ fn ended_by(signal: &str, workloads: &[&str], args: &[&str]) -> (TempDir, Output
 }
 
 /// Half a second of CPU time: reading input and the short workload take a few ms.
-fn until_it_simulates(child: &Child) {
+pub fn until_it_simulates(child: &Child) {
     const TICKS: u64 = 50;
     loop {
         let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it lives");

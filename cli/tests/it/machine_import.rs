@@ -18,6 +18,11 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
+/// A tree of a test's own.
+pub fn tree(name: &str) -> TempDir {
+    Sysfs::of(name).unpacked()
+}
+
 /// A folder whose `machines/mine.toml` was imported from a tree.
 fn imported(tree: &str) -> (TempDir, Output) {
     let sys = Sysfs::of(tree).unpacked();

@@ -80,7 +80,7 @@ fn every_format_has_every_machine_kernel_load_and_variant() {
         "workload  netperf:TCP_RR 1,4\n",
         "base      SIS_PROP\n",
         "new       kernel=v7.2,SIS_UTIL\n",
-        "\nnetperf TCP_RR throughput, trans/s, higher is better; %, positive is better\n",
+        "\nnetperf TCP_RR throughput, trans/s, higher is better; ± std%; to base: positive is better\n",
         "\nhackbench process-pipe ",
         "Geometric means of all workloads",
         "\nverdict: ",
@@ -328,7 +328,7 @@ fn results_are_set_side_by_side_with_what_was_run_otherwise_first() {
         "A  a.json\nB  b.json\n",
         "experiment.seed",
         "NO_TTWU_QUEUE",
-        "netperf, trans/s; positive is better",
+        "netperf, trans/s, higher is better; %: positive is B better than A",
         "\nverdict: ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -370,7 +370,11 @@ fn recordings_are_set_side_by_side() {
     printed(&compare(here.path(), &[&flags[..], &sides].concat()));
     let side = |side: &str| format!("ev/workload=netperf%3ATCP_RR/load=16%20threads/side={side}");
     let both = printed(&wakelab(here.path(), &["diff", &side("base"), &side("with")]));
-    assert!(both.contains("\nchance: 3 runs a side") && both.contains("waits; positive is better"), "{both}");
+    assert!(
+        both.contains("\nchance: 3 runs a side")
+            && both.contains("waits; %: with a \"better if\" positive is B better than A"),
+        "{both}"
+    );
 }
 
 /// What an optimiser reads: one number on stdout, the same each time, and nothing else.

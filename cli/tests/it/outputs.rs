@@ -279,6 +279,23 @@ fn a_cache_that_cannot_be_written_leaves_no_folder() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
 }
 
+/// What does not fit is not there, so that the next try, with room, does not find it with other contents.
+#[test]
+fn the_programs_own_files_are_whole_or_not_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in ["docs --write out", "demo --recordings out"] {
+        let script = format!(
+            "head -c 180000 /dev/zero >filler; for n in 1 2; do \"$WAKELAB\" {command}; code=$?; done; find . -name \
+             '.wakelab-*'; exit $((code + 10))"
+        );
+        let Some(output) = on_small_disk(folder.path(), &script) else { return };
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(12), "{said}");
+        assert_eq!(said.matches("No space left on device").count(), 2, "{command}: {said}");
+        assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
 #[test]
 fn tasks_by_count_need_no_load() {
     let folder = tempfile::tempdir().expect("a folder");

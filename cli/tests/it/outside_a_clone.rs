@@ -203,5 +203,5 @@ fn the_doctor_has_a_line_for_each_and_an_exit_code() {
     let missing = out.lines().any(|line| line.split_whitespace().nth(1) == Some("no"));
     assert_eq!(code, Some(i32::from(missing)), "{out}");
     let json: Value = serde_json::from_str(&run(folder.path(), &["doctor", "--format", "json"]).1).expect("JSON");
-    assert_eq!(json["doctor"].as_array().map(Vec::len), Some(6));
+    assert_eq!(json["doctor"].as_array().map(Vec::len), Some(7));
 }

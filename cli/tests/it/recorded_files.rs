@@ -1,6 +1,6 @@
 //! Recordings in Parquet as users have them: whole, cut off, foreign, newer, empty, mixed up.
 
-use crate::support::wakelab;
+use crate::support::{names, wakelab};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,28 @@ fn refused(folder: &Path, file: &str, expected: &str) {
             errors.contains(file) && errors.contains(expected) && errors.contains("hint: "),
             "{command:?}: {errors}"
         );
+    }
+}
+
+/// The program brings it along: what is read of it is what was recorded.
+#[test]
+fn a_changed_bit_of_the_programs_own_recording_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sis-prop-6.1");
+    for name in names(&own) {
+        let bytes = fs::read(own.join(&name)).expect("a table");
+        let file = folder.path().join(&name);
+        for place in (1..8).map(|part| bytes.len() * part / 8) {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1 << (place % 8);
+            fs::write(&file, changed).expect("written");
+            let output = wakelab(folder.path(), &["stats", &name]);
+            assert_eq!(output.status.code(), Some(2), "{name}, byte {place}");
+        }
+        fs::write(&file, bytes).expect("written");
+        let output = wakelab(folder.path(), &["stats", &name]);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("damaged"), "{name}");
+        fs::remove_file(&file).expect("removed");
     }
 }
 

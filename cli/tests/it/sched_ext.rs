@@ -144,7 +144,8 @@ fn a_load_that_was_recorded_runs_under_a_scheduler() {
     let whatif = |side: &str, with: &str| {
         let run = folder.path().join(format!("workload=netperf%3ATCP_RR/load=4%20threads/side={side}"));
         let run = run.to_str().expect("UTF-8");
-        let output = wakelab(here, &["whatif", run, "--no-cache", "--repeat", "1", "--anyway", "--with", with]);
+        let args = ["whatif", run, "--no-cache", "--repeat", "1", "--anyway", "--details", "--with", with];
+        let output = wakelab(here, &args);
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         (output.status.code(), text(output.stdout), text(output.stderr))
     };

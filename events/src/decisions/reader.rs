@@ -9,11 +9,11 @@ use super::topo::TopoFile;
 use crate::error::{ReadError, shown};
 use crate::limits;
 use crate::table::metadata::{FileKind, ParquetFile};
-use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use wakelab_input::files;
 use wakelab_kernel::Preset;
 
 /// Reads a recording or a simulated run. It holds one row at a time.
@@ -75,14 +75,15 @@ impl Reader {
     /// Fails if a file cannot be read, has no rows, lacks a column, or is of a kernel without a preset.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let error = |what: String| ReadError::of_file(path, what).with_hint(WHAT_IS_READ);
-        let mut file = File::open(path).map_err(|e| error(e.to_string()))?;
-        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        if path.is_dir() {
             return Err(error("expected a file, found a directory".into()));
         }
+        let mut file = files::open(path).map_err(|e| error(e.to_string()))?;
         // Parquet is read from its end, so a pipe cannot be Parquet. The bytes that are read here are prepended again.
         let mut magic = Vec::with_capacity(PARQUET_MAGIC.len());
         file.by_ref().take(PARQUET_MAGIC.len() as u64).read_to_end(&mut magic).map_err(|e| error(e.to_string()))?;
         if magic == PARQUET_MAGIC {
+            let file = file.into_file().map_err(|e| error(e.to_string()))?;
             let bytes = file.try_clone().map_err(|e| error(e.to_string()))?;
             let (metadata, builder) = ParquetFile::open(path, file)?;
             let rows = builder.metadata().file_metadata().num_rows();
@@ -99,7 +100,7 @@ impl Reader {
             return Err(ReadError::of_file(path, "expected a recording, found a file of trace-cmd or perf")
                 .with_hint("`wakelab import FILE -o FOLDER` makes a recording of it, which `wakelab stats` reads"));
         }
-        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+        let bytes = file.length();
         let (file, read) = CountingReader::new(file);
         let reader = Self::new(path, Cursor::new(magic).chain(file), |kernel, topology| {
             let topo = TopoFile::path_for(path, kernel, topology);

@@ -8,9 +8,8 @@ use serde::de::value::{MapAccessDeserializer, StringDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
+use wakelab_input::files;
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::{
@@ -63,12 +62,7 @@ impl TopoFile {
     /// Fails if the file cannot be read, does not have this form, or does not describe a machine.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let error = |what: String| ReadError::of_file(path, what).with_hint(FORM);
-        let file = File::open(path).map_err(|e| error(e.to_string()))?;
-        let mut text = Vec::new();
-        file.take(MAX_BYTES + 1).read_to_end(&mut text).map_err(|e| error(e.to_string()))?;
-        if text.len() as u64 > MAX_BYTES {
-            return Err(error(format!("expected at most {} MiB, found more", MAX_BYTES >> 20)));
-        }
+        let text = files::read(path, MAX_BYTES).map_err(|e| error(e.to_string()))?;
         let text = String::from_utf8(text).map_err(|_| error("expected JSON, found bytes that are no text".into()))?;
         Self::parse(path, &text)
     }

@@ -10,7 +10,8 @@ mod writer;
 pub use crate::task_groups::{GroupMemberRow, GroupMembers, TaskGroupRow, TaskGroups, cpu_words};
 pub use schema::{
     Balance, BalanceRow, Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow,
-    IdleStates, MigrationRow, Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
+    IdleStates, MigrationRow, Migrations, NameRow, Names, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts,
+    WakingRow, Wakings,
 };
 pub use writer::RecordingWriter;
 
@@ -18,10 +19,10 @@ use crate::table::{ColumnInfo, Table};
 
 /// The version of the schema of recordings. Its first number grows if something changes its meaning or goes, the second
 /// if something is added.
-pub const SCHEMA_VERSION: &str = "1.9";
+pub const SCHEMA_VERSION: &str = "1.10";
 
 /// All tables of a recording with their columns, in the order of docs/formats.md.
-pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 11] {
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 12] {
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)
     }
@@ -32,6 +33,7 @@ pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 11] {
         of::<IdleStates>(),
         of::<Frequencies>(),
         of::<Wakings>(),
+        of::<Names>(),
         of::<WakeupPreempts>(),
         of::<Balance>(),
         of::<TaskGroups>(),

@@ -151,6 +151,15 @@ table! {
 }
 
 table! {
+    /// Names of tasks in an import, from any event or column that has them.
+    Names, NameRow, "names" {
+        t_ns: i64 = "When the task was first seen with the name.";
+        pid: i32 = "The task.";
+        comm: Text = "Its name from now on.";
+    }
+}
+
+table! {
     /// Tasks that joined the queue of a running task, and whether they preempt it.
     WakeupPreempts, WakeupPreemptRow, "preempts" {
         t_ns: i64 = "When the fair class's function (`check_preempt_wakeup()`, `wakeup_preempt_fair()`) was entered, \

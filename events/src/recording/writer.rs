@@ -3,7 +3,8 @@
 use super::SCHEMA_VERSION;
 use super::schema::{
     Balance, BalanceRow, Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow,
-    IdleStates, MigrationRow, Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
+    IdleStates, MigrationRow, Migrations, NameRow, Names, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts,
+    WakingRow, Wakings,
 };
 use crate::decisions::MOST_LIST_VALUES;
 use crate::error::WriteError;
@@ -32,6 +33,7 @@ pub struct RecordingWriter {
     idle: Segments<IdleStates>,
     frequencies: Segments<Frequencies>,
     wakings: Segments<Wakings>,
+    names: Segments<Names>,
     preempts: Segments<WakeupPreempts>,
     balance: Segments<Balance>,
     task_groups: Segments<TaskGroups>,
@@ -67,6 +69,7 @@ impl RecordingWriter {
             idle: Segments::default(),
             frequencies: Segments::default(),
             wakings: Segments::default(),
+            names: Segments::default(),
             preempts: Segments::default(),
             balance: Segments::default(),
             task_groups: Segments::default(),
@@ -126,6 +129,14 @@ impl RecordingWriter {
         self.wakings.push(&self.folder, &self.metadata, row)
     }
 
+    /// Adds the name of a task.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written.
+    pub fn name(&mut self, row: NameRow<'_>) -> Result<(), WriteError> {
+        self.names.push(&self.folder, &self.metadata, row)
+    }
+
     /// Adds a wake-up preemption.
     ///
     /// # Errors
@@ -174,6 +185,7 @@ impl RecordingWriter {
         self.idle.close(metadata)?;
         self.frequencies.close(metadata)?;
         self.wakings.close(metadata)?;
+        self.names.close(metadata)?;
         self.preempts.close(metadata)?;
         self.balance.close(metadata)?;
         self.task_groups.close(metadata)?;

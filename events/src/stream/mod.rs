@@ -30,6 +30,6 @@ pub use recorder_counts::RecorderCounts;
 pub use run::{RunDescription, TaskNames};
 pub use scx_steps::{ScxStepRow, ScxSteps};
 pub use source::{Source, Tables, WAKEUPS};
-pub use switches::{Migration, Migrations, Switch, Switches};
+pub use switches::{Migration, Migrations, Names, Switch, Switches, TaskName};
 pub use task_groups::{CpuMax, ROOT_GROUP, TaskGroup, TaskGroups};
 pub use wakeups::{Wake, Wakes};

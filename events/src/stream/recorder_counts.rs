@@ -81,6 +81,12 @@ impl RecorderCounts {
         Ok(found)
     }
 
+    /// The share of the decisions that the recording has, 0 to 1, if some were left out on purpose: it is a sample, and
+    /// of a filter or a limited rate no fair one. `None` for a recording that was to have all.
+    pub fn sample(&self) -> Option<f64> {
+        (self.left_out > 0).then(|| self.recorded as f64 / self.choices.max(1) as f64)
+    }
+
     /// Adds the counts of another recording. Sums saturate, because a damaged file may have any numbers.
     pub fn add(&mut self, other: &RecorderCounts) {
         self.choices = self.choices.saturating_add(other.choices);

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
+use wakelab_input::files;
 use wakelab_kernel::Preset;
 use wakelab_sched::domain::{Arch, CpuTopology, DomainOptions, MAX_CPUS, Topology, build_sched_domains};
 
@@ -180,7 +181,7 @@ impl RunDescription {
     /// # Errors
     /// Fails if the file was not written by wakelab.
     pub fn of(path: &Path) -> Result<Self, ReadError> {
-        let file = std::fs::File::open(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
+        let file = files::open_file(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
         let (metadata, _) = ParquetFile::open(path, file)?;
         let value = |key: &str| metadata.get(key).unwrap_or_default().to_owned();
         let recorded = metadata.kind == FileKind::Recorded;

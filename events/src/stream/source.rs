@@ -3,9 +3,10 @@
 use crate::error::{ReadError, clipped};
 use crate::table::metadata::ParquetFile;
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use wakelab_input::files;
 
 /// A recording or a simulated run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Tables {
     pub decisions: Vec<PathBuf>,
     /// Wake-ups without a decision: those that chose no CPU, or all that were imported from another recorder.
     pub wakings: Vec<PathBuf>,
+    /// Names of tasks, of imports.
+    pub names: Vec<PathBuf>,
     /// Tasks that joined the queue of a running one, with that queue.
     pub preempts: Vec<PathBuf>,
     /// Passes of the load balancer, with what they read.
@@ -51,6 +54,10 @@ pub struct Tables {
 pub const WAKEUPS: &str = "wakeups.parquet";
 /// The depth to which folders are searched. A deeper one is an error.
 const MAX_DEPTH: usize = 12;
+/// The files of a folder of recordings, which no output replaces.
+const HOLDS: &[(&str, &str)] = &[("", ".csv"), ("", ".csv.gz"), ("", ".parquet"), ("", ".json")];
+/// The descriptions of machines beside a recording in CSV.
+const DESCRIPTIONS: &[(&str, &str)] = &[("topo-", ".json")];
 
 impl Source {
     /// The path of the file or folder.
@@ -111,8 +118,10 @@ impl Source {
     /// with the name of a recording is a pipe, a socket or a device.
     pub fn at(path: &Path) -> Result<Vec<Source>, ReadError> {
         if !path.is_dir() {
+            files::note(path);
             return Ok(vec![Source::of_file(path)]);
         }
+        files::note_folder(path, HOLDS);
         let mut found = Vec::new();
         find_sources(path, MAX_DEPTH, &mut HashSet::new(), &mut found)?;
         if found.is_empty() {
@@ -127,11 +136,17 @@ impl Source {
     fn of_file(path: &Path) -> Source {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let folder = path.parent().unwrap_or(Path::new(""));
+        let beside = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         if name == WAKEUPS {
+            files::note_folder(beside, HOLDS);
             return Source::Simulated(folder.to_owned());
         }
         let mut tables = Tables { folder: folder.to_owned(), single_file: true, ..Tables::default() };
-        if tables.add(path, &name) { Source::Recorded(Box::new(tables)) } else { Source::Csv(path.to_owned()) }
+        if tables.add(path, &name) {
+            return Source::Recorded(Box::new(tables));
+        }
+        files::note_folder(beside, DESCRIPTIONS);
+        Source::Csv(path.to_owned())
     }
 }
 
@@ -148,6 +163,7 @@ impl Tables {
         let files = match table {
             "decisions" => &mut self.decisions,
             "wakings" => &mut self.wakings,
+            "names" => &mut self.names,
             "preempts" => &mut self.preempts,
             "balance" => &mut self.balance,
             "switches" => &mut self.switches,
@@ -166,7 +182,7 @@ impl Tables {
     /// 99,999.
     fn in_order(&mut self) {
         let Tables { decisions, wakings, preempts, balance, switches, migrations, idle, frequencies, .. } = self;
-        let groups = [&mut self.task_groups, &mut self.group_members];
+        let groups = [&mut self.task_groups, &mut self.group_members, &mut self.names];
         for files in
             [decisions, wakings, preempts, balance, switches, migrations, idle, frequencies].into_iter().chain(groups)
         {
@@ -259,7 +275,7 @@ impl Tables {
     /// recordings. Files that cannot be read are ignored here.
     pub fn faults(&self) -> Vec<ReadError> {
         let mut tables = vec![&self.decisions, &self.wakings, &self.preempts, &self.balance, &self.switches];
-        tables.extend([&self.migrations, &self.task_groups, &self.group_members]);
+        tables.extend([&self.migrations, &self.task_groups, &self.group_members, &self.names]);
         let mut faults: Vec<ReadError> = tables.iter().filter_map(|files| missing_segment(files)).collect();
         let mut first: Option<(&Path, [Option<String>; COMMON_KEYS.len()])> = None;
         for path in tables.into_iter().flatten() {
@@ -324,7 +340,7 @@ fn missing_segment(files: &[PathBuf]) -> Option<ReadError> {
 }
 
 fn open_metadata(path: &Path) -> Option<ParquetFile> {
-    Some(ParquetFile::open(path, File::open(path).ok()?).ok()?.0)
+    Some(ParquetFile::open(path, files::open_file(path).ok()?).ok()?.0)
 }
 
 fn common_values(path: &Path) -> Option<[Option<String>; COMMON_KEYS.len()]> {

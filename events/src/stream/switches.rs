@@ -1,9 +1,10 @@
-//! Context switches and migrations, of recordings and simulated runs.
+//! Context switches and migrations, of recordings and simulated runs, and the names of tasks of imports.
 
 use crate::error::ReadError;
-use crate::limits::{LAST_CPU, MAX_PID, MAX_TIME};
+use crate::limits::{LAST_CPU, MAX_COMM, MAX_PID, MAX_TIME};
 use crate::table::reader::{Segments, if_present};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use wakelab_sched::cpumask::Cpu;
 
 /// A context switch.
@@ -95,5 +96,36 @@ impl Migrations {
         let pid = row.within_or_null(1, MAX_PID)?.unwrap_or(0) as i64;
         let cpu = |column| row.within(column, LAST_CPU).map(|cpu| cpu as Cpu);
         Ok(Some(Migration { t_ns: row.within(0, MAX_TIME)?, pid, from_cpu: cpu(2)?, to_cpu: cpu(3)? }))
+    }
+}
+
+/// The name of a task from a time on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskName {
+    /// Since when, ns.
+    pub t_ns: u64,
+    /// The task.
+    pub pid: i64,
+    /// Its name.
+    pub comm: Arc<str>,
+}
+
+/// A stream of the names of tasks, of an import.
+pub struct Names(Segments);
+
+impl Names {
+    /// Reads these files.
+    pub fn new(files: Vec<PathBuf>) -> Self {
+        Names(Segments::new(files, "names", &["t_ns", "pid", "comm"]))
+    }
+
+    /// The next name; `None` at the end.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read, or has a value out of range.
+    pub fn next_name(&mut self) -> Result<Option<TaskName>, ReadError> {
+        let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
+        let (t_ns, pid) = (row.within(0, MAX_TIME)?, row.within(1, MAX_PID)? as i64);
+        Ok(Some(TaskName { t_ns, pid, comm: row.short_text(2, MAX_COMM)?.into() }))
     }
 }

@@ -10,6 +10,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
+use wakelab_input::files;
 
 thread_local! {
     /// Whether this thread is in such a call, whose panics are not printed.
@@ -38,6 +39,9 @@ pub(crate) fn decode<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
 
 /// The next batch of rows; `None` at the end.
 pub(crate) fn next_batch(batches: &mut ParquetRecordBatchReader) -> Option<Result<RecordBatch, String>> {
+    if let Err(error) = files::go_on() {
+        return Some(Err(error.to_string()));
+    }
     match decode(|| batches.next()) {
         Ok(batch) => batch.map(|batch| batch.map_err(|e| e.to_string())),
         Err(panicked) => Some(Err(panicked)),

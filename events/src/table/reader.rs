@@ -12,9 +12,9 @@ use arrow_array::{
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
+use wakelab_input::files;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::MAX_CPUS;
 
@@ -63,7 +63,7 @@ impl Columns {
         table: &str,
         names: &'static [&'static str],
     ) -> Result<(Self, ParquetFile), ReadError> {
-        let file = File::open(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
+        let file = files::open_file(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
         let rows = file.try_clone().map_err(|e| ReadError::of_file(path, e.to_string()))?;
         let (about, builder) = ParquetFile::open(path, file)?;
         if about.table != table {

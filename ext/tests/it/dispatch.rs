@@ -2,7 +2,7 @@
 
 use crate::support::{KERNELS, PINNED, message, pick, rescheds, run, settle, wake, with_tasks};
 use wakelab_ext::entity::{Curr, Dsq};
-use wakelab_ext::ext::Request;
+use wakelab_ext::ext::{LineCost, Request};
 use wakelab_ext::flags::*;
 use wakelab_ext::ops::{Call, Op, TaskFields};
 use wakelab_kernel::ExtRules;
@@ -441,4 +441,28 @@ fn the_time_of_an_operation_is_without_that_of_operations_that_it_calls() {
     let expected = [(Op::Enqueue, 2, 40), (Op::Dequeue, 1, 7), (Op::Dispatch, 1, 100), (Op::Tick, 0, 0)];
     assert_eq!(times, expected);
     assert_eq!(ext.take_spent(), 147);
+}
+
+/// Each time that another CPU had the lock last, two lines come from there; who waits for the lock waits for that, too.
+#[test]
+fn the_lines_of_a_queue_come_from_the_cpu_that_had_it_last() {
+    let (ext, mut ops) = with_tasks(ExtRules::V7_2, &[Op::Enqueue], 0, 6);
+    let mut ext = ext.with_line_cost(LineCost::new(|from, to| 10 * u64::from(from.abs_diff(to))));
+    ext.create_dsq(USER);
+    ops.does(|ops, ext, call| {
+        if let Call::Enqueue { p, enq_flags } = call {
+            ext.dsq_insert(ops, p, USER, SCX_SLICE_DFL, None, enq_flags);
+        }
+        0
+    });
+    let mut spent = |now, cpu, p| {
+        (ext.now, ext.this_cpu) = (now, cpu);
+        wake(&mut ext, &mut ops, p, 0);
+        ext.take_spent()
+    };
+    assert_eq!([spent(0, 0, 0), spent(0, 0, 1)], [0, 0], "nobody had it before, or the CPU itself");
+    assert_eq!(spent(1000, 2, 2), 40, "from CPU 0");
+    assert_eq!(spent(1010, 3, 3), 30 + 20, "CPU 2 has it for 30 ns more");
+    assert_eq!(spent(2000, 3, 4), 0);
+    assert_eq!(spent(2000, 0, 5), 60, "from CPU 3");
 }

@@ -5,11 +5,12 @@ use crate::event::{Event, Losses};
 use crate::trace_info::TraceInfo;
 use crate::{ImportError, Kind};
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
+use wakelab_input::files;
 
 /// The program, which is in a package of the same name.
 pub(crate) const PROGRAM: &str = "babeltrace2";
@@ -29,7 +30,7 @@ fn metadata(folder: &Path, depth: usize) -> Option<Vec<u8>> {
     let mut start = Vec::new();
     // Text begins with `/* CTF 1.8 */`, packets with a number in the byte order of the machine.
     let begins = [&b"/* CTF"[..], &MAGIC.to_le_bytes(), &MAGIC.to_be_bytes()];
-    if let Ok(file) = File::open(folder.join("metadata"))
+    if let Ok(file) = files::open_file(&folder.join("metadata"))
         && file.take(MOST_METADATA).read_to_end(&mut start).is_ok()
         && begins.iter().any(|begin| start.starts_with(begin))
     {
@@ -56,6 +57,8 @@ pub(crate) fn read_folder(
     if let Some(metadata) = metadata(path, MAX_DEPTH) {
         environment(&String::from_utf8_lossy(&metadata), &mut info.borrow_mut());
     }
+    // The program reads the streams beside it.
+    files::note_folder(path, &[("", "")]);
     let started = Command::new(program)
         .args(["--clock-seconds", "--no-delta", "--color=never"])
         .arg(path)
@@ -75,7 +78,15 @@ pub(crate) fn read_folder(
     let (Some(output), Some(errors)) = (program.stdout.take(), program.stderr.take()) else {
         return Err(ImportError::new(path, format!("{PROGRAM} cannot be read")));
     };
-    let messages = thread::spawn(move || messages(errors));
+    let messages = match thread::Builder::new().spawn(move || messages(errors)) {
+        Ok(messages) => messages,
+        Err(error) => {
+            let _ = program.kill();
+            let _ = program.wait();
+            let what = format!("the system makes no thread that reads what {PROGRAM} says: {error}");
+            return Err(ImportError::new(path, what).with_hint("raise the limit (ulimit -u, pids.max)"));
+        }
+    };
     let result = read(path, BufReader::with_capacity(1 << 18, output), info, each);
     if result.is_err() {
         // It may be waiting for its output to be read.

@@ -2,7 +2,7 @@
 //! libtraceevent's plugin for the scheduler makes of it (`a:1 [120] S ==> b:2 [120]`), and babeltrace2's form
 //! (`prev_comm = "a", prev_tid = 1, …`).
 
-use crate::event::{EventKind, comm as cut};
+use crate::event::{EventKind, WhyBad, comm as cut};
 use crate::event_format::TASK_SLEEPS;
 
 /// What the fields of an event come to.
@@ -13,11 +13,37 @@ pub(super) enum Fields {
     /// An event that is not read, or a wake-up of a task that was awake (`success=0` of Linux before 3.0).
     NotRead,
     /// A field is missing or out of range.
-    Bad,
+    Bad(WhyBad),
+}
+
+/// What the wake-ups of a file had so far: one that lacks it then is cut.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// `target_cpu`, as three digits at least.
+    target_cpu: bool,
+}
+
+/// The name of an event that is read here.
+pub(super) fn tracepoint(event: &str) -> Option<&'static str> {
+    const NAMES: [&str; 7] = [
+        "sched_switch",
+        "sched_waking",
+        "sched_wakeup",
+        "sched_wakeup_new",
+        "sched_migrate_task",
+        "cpu_idle",
+        "cpu_frequency",
+    ];
+    let event = event.strip_prefix("power_").unwrap_or(event);
+    NAMES.into_iter().find(|&name| name == event)
 }
 
 /// Parses the fields of the event of this name.
-pub(super) fn fields(event: &str, text: &str, of_babeltrace: bool) -> Fields {
+pub(super) fn fields(event: &str, text: &str, of_babeltrace: bool, seen: &mut Seen) -> Fields {
+    if !of_babeltrace && text.ends_with('>') && tracepoint(event).is_some() {
+        return Fields::Bad(WhyBad::CutByPager);
+    }
+    let bad = Fields::Bad(if is_cut(event, text, of_babeltrace) { WhyBad::Cut } else { WhyBad::Field });
     let read: fn(&str) -> Option<EventKind> = match (event, of_babeltrace) {
         ("sched_switch", false) => switch,
         ("sched_switch", true) => ctf_switch,
@@ -30,8 +56,11 @@ pub(super) fn fields(event: &str, text: &str, of_babeltrace: bool) -> Fields {
         ("sched_waking" | "sched_wakeup" | "sched_wakeup_new", _) => {
             let wakee = if of_babeltrace { ctf_wakee(text) } else { wakee(text) };
             return match wakee {
-                None => Fields::Bad,
+                None => bad,
                 Some(Wakee { success: false, .. }) => Fields::NotRead,
+                Some(of) if !of_babeltrace && text.starts_with("comm=") && seen.is_cut(&of, text) => {
+                    Fields::Bad(WhyBad::Cut)
+                }
                 Some(Wakee { pid, comm, cpu, .. }) => Fields::Event(match event {
                     "sched_waking" => EventKind::Waking { pid, comm, prev_cpu: cpu },
                     _ => EventKind::Woken { pid, comm, dest_cpu: cpu, new: event == "sched_wakeup_new" },
@@ -40,7 +69,38 @@ pub(super) fn fields(event: &str, text: &str, of_babeltrace: bool) -> Fields {
         }
         _ => return Fields::NotRead,
     };
-    read(text).map_or(Fields::Bad, Fields::Event)
+    read(text).map_or(bad, Fields::Event)
+}
+
+impl Seen {
+    /// Whether a wake-up ends before what the others of its file have: the kernel writes the number of the CPU with
+    /// three digits at least, and last.
+    fn is_cut(&mut self, of: &Wakee, text: &str) -> bool {
+        let digits = text.rsplit_once(" target_cpu=").map_or(0, |(_, cpu)| cpu.trim_end().len());
+        let lacks = of.cpu.is_none() || digits < 3;
+        self.target_cpu |= !lacks;
+        lacks && self.target_cpu
+    }
+}
+
+/// Whether the text of an event that is not understood lacks its last field.
+fn is_cut(event: &str, text: &str, of_babeltrace: bool) -> bool {
+    if of_babeltrace {
+        return !text.ends_with('}');
+    }
+    let last = match event {
+        "sched_switch" if text.starts_with("prev_comm=") => " next_prio=",
+        "sched_waking" | "sched_wakeup" | "sched_wakeup_new" if text.starts_with("comm=") => " prio=",
+        "sched_migrate_task" => " dest_cpu=",
+        "cpu_idle" | "cpu_frequency" => " cpu_id=",
+        // libtraceevent's plugin ends with the priority in brackets, and of wake-ups with the CPU.
+        "sched_switch" => return !text.ends_with(']'),
+        _ => return !text.contains(" ["),
+    };
+    match text.rsplit_once(last) {
+        Some((_, number)) => !number.starts_with(|c: char| c.is_ascii_digit() || c == '-'),
+        None => true,
+    }
 }
 
 /// The number at the beginning of a text, to a space or its end.
@@ -64,6 +124,8 @@ fn switch(text: &str) -> Option<EventKind> {
     let (prev, state) = prev.rsplit_once(" prev_state=")?;
     let (prev_comm, prev_pid) = prev.rsplit_once(" prev_pid=")?;
     let (next_comm, next_pid) = next.rsplit_once(" next_pid=")?;
+    // The priority is the last field. A pid that nothing follows may have lost its last digits.
+    value::<i64>(next_pid, "next_prio")?;
     Some(EventKind::Switch {
         prev_pid: pid(prev_pid)?,
         prev_comm: cut(prev_comm),
@@ -77,10 +139,15 @@ fn switch(text: &str) -> Option<EventKind> {
 /// `TRACE_EVENT(sched_switch)`, of which there may be several (`D|K`, `S|W`); `R+` was preempted. Some recorders print
 /// the number.
 fn sleeps(state: &str) -> Option<bool> {
-    if let Ok(bits) = state.parse::<u64>() {
+    let bits = match state.strip_prefix("0x") {
+        Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
+        None => state.parse::<u64>(),
+    };
+    if let Ok(bits) = bits {
         return Some(bits & TASK_SLEEPS != 0);
     }
-    let letters = |c: char| c.is_ascii_alphabetic() || matches!(c, '|' | '+');
+    // `?` is a state that the printer does not know: not that of a task that runs.
+    let letters = |c: char| c.is_ascii_alphabetic() || matches!(c, '|' | '+' | '?');
     let known = !state.is_empty() && state.len() <= 16 && state.chars().all(letters);
     known.then(|| !state.starts_with('R') && !state.ends_with('+'))
 }
@@ -116,6 +183,8 @@ struct Wakee {
 fn wakee(text: &str) -> Option<Wakee> {
     let Some(text) = text.strip_prefix("comm=") else { return plugin_wakee(text) };
     let (comm, rest) = text.rsplit_once(" pid=")?;
+    // The priority follows; a pid that nothing follows may have lost its last digits.
+    value::<i64>(rest, "prio")?;
     Some(Wakee {
         pid: pid(rest)?,
         comm: cut(comm),
@@ -137,8 +206,10 @@ fn plugin_wakee(text: &str) -> Option<Wakee> {
 }
 
 fn migrate(text: &str) -> Option<EventKind> {
-    let (_, rest) = text.rsplit_once(" pid=")?;
-    Some(EventKind::Migrate { pid: pid(rest)?, from_cpu: value(rest, "orig_cpu")?, to_cpu: value(rest, "dest_cpu")? })
+    let (comm, rest) = text.rsplit_once(" pid=")?;
+    let (from_cpu, to_cpu) = (value(rest, "orig_cpu")?, value(rest, "dest_cpu")?);
+    let comm = cut(comm.strip_prefix("comm=").unwrap_or_default());
+    Some(EventKind::Migrate { pid: pid(rest)?, comm, from_cpu, to_cpu })
 }
 
 fn idle(text: &str) -> Option<EventKind> {
@@ -220,9 +291,9 @@ fn ctf_wakee(text: &str) -> Option<Wakee> {
 }
 
 fn ctf_migrate(text: &str) -> Option<EventKind> {
-    let (_, rest) = ctf_text(text, "comm")?;
+    let (comm, rest) = ctf_text(text, "comm")?;
     let (from_cpu, to_cpu) = (ctf_number(rest, "orig_cpu")?, ctf_number(rest, "dest_cpu")?);
-    Some(EventKind::Migrate { pid: ctf_pid(rest, "tid", "pid")?, from_cpu, to_cpu })
+    Some(EventKind::Migrate { pid: ctf_pid(rest, "tid", "pid")?, comm: cut(&comm), from_cpu, to_cpu })
 }
 
 fn ctf_idle(text: &str) -> Option<EventKind> {
@@ -239,6 +310,10 @@ fn ctf_frequency(text: &str) -> Option<EventKind> {
 mod tests {
     use super::*;
 
+    fn fields(event: &str, text: &str, of_babeltrace: bool) -> Fields {
+        super::fields(event, text, of_babeltrace, &mut Seen::default())
+    }
+
     fn switched(text: &str, of_babeltrace: bool) -> Option<(String, i32, bool, String, i32)> {
         match fields("sched_switch", text, of_babeltrace) {
             Fields::Event(EventKind::Switch { prev_pid, prev_comm, prev_sleeps, next_pid, next_comm }) => {
@@ -253,8 +328,16 @@ mod tests {
         let names = ["a", "", "a b", "a-1", "[x]", "u:1", "a ==> b", "x=>y", "a pid=3", "k:1 [2", "<...>", "(ü)"];
         for name in names {
             let of = |sleeps| Some((name.to_owned(), 7, sleeps, name.to_owned(), 9));
-            for (state, sleeps) in [("S", true), ("R", false), ("R+", false), ("S|W", true), ("x", true), ("D|K", true)]
-            {
+            for (state, sleeps) in [
+                ("S", true),
+                ("R", false),
+                ("R+", false),
+                ("S|W", true),
+                ("x", true),
+                ("D|K", true),
+                ("?", true),
+                ("0x400", false),
+            ] {
                 let kernel = format!(
                     "prev_comm={name} prev_pid=7 prev_prio=120 prev_state={state} ==> next_comm={name} next_pid=9 \
                      next_prio=-1"
@@ -278,7 +361,8 @@ mod tests {
         }
         // Numbers of trace-cmd report: 4096, 512 and 256 are preempted tasks of 4.13, 3.8 and new kernels.
         for (state, sleeps) in [(0, false), (1, true), (64, true), (256, false), (4096, false), (512, false)] {
-            let text = format!("prev_comm=a prev_pid=7 prev_prio=120 prev_state={state} next_comm=a next_pid=9");
+            let text =
+                format!("prev_comm=a prev_pid=7 prev_prio=120 prev_state={state} next_comm=a next_pid=9 next_prio=120");
             assert_eq!(switched(&text, false), Some(("a".into(), 7, sleeps, "a".into(), 9)), "{text}");
         }
     }
@@ -304,14 +388,17 @@ mod tests {
         for awake in ["comm=a pid=9 prio=120 success=0 target_cpu=003", "a:9 [120] success=0 CPU:003"] {
             assert_eq!(fields("sched_wakeup", awake, false), Fields::NotRead, "{awake}");
         }
-        for bad in ["", "comm=a", "comm=a pid=x", "comm=a pid=-9", "a:9", "a [120]"] {
-            assert_eq!(fields("sched_wakeup", bad, false), Fields::Bad, "{bad}");
+        for cut in ["comm=a", "comm=a pid=12", "comm=a pid=12 prio=", "a:9"] {
+            assert_eq!(fields("sched_wakeup", cut, false), Fields::Bad(WhyBad::Cut), "{cut}");
+        }
+        for bad in ["comm=a pid=x prio=120", "comm=a pid=-9 prio=120", "a [120]"] {
+            assert_eq!(fields("sched_wakeup", bad, false), Fields::Bad(WhyBad::Field), "{bad}");
         }
     }
 
     #[test]
     fn the_other_events_of_each_form_are_read() {
-        let moved = Fields::Event(EventKind::Migrate { pid: 9, from_cpu: 1, to_cpu: 3 });
+        let moved = Fields::Event(EventKind::Migrate { pid: 9, comm: "a".into(), from_cpu: 1, to_cpu: 3 });
         assert_eq!(fields("sched_migrate_task", "comm=a pid=9 prio=120 orig_cpu=1 dest_cpu=3", false), moved);
         let text = "}, { comm = \"a\", tid = 9, prio = 20, orig_cpu = 1, dest_cpu = 3 }";
         assert_eq!(fields("sched_migrate_task", text, true), moved);
@@ -325,6 +412,33 @@ mod tests {
         assert_eq!(fields("cpu_frequency", "state=450000 cpu_id=3", false), frequency);
         assert_eq!(fields("power_cpu_frequency", "}, { state = 450000, cpu_id = 3 }", true), frequency);
         assert_eq!(fields("sched_stat_runtime", "comm=a pid=1", false), Fields::NotRead);
-        assert_eq!(fields("cpu_idle", "state=1", false), Fields::Bad);
+        assert_eq!(fields("cpu_idle", "state=1", false), Fields::Bad(WhyBad::Cut));
+    }
+
+    #[test]
+    fn a_line_that_was_cut_is_no_event_of_another_task() {
+        let whole = "prev_comm=a prev_pid=7 prev_prio=120 prev_state=R ==> next_comm=b next_pid=1234 next_prio=120";
+        for end in 1..whole.len() {
+            let found = fields("sched_switch", &whole[..end], false);
+            // Of the last number any part may be missing.
+            let complete = end > whole.len() - "120".len();
+            assert_eq!(matches!(found, Fields::Event(_)), complete, "{}", &whole[..end]);
+            if !complete && !whole[..end].ends_with('>') {
+                assert_eq!(found, Fields::Bad(WhyBad::Cut), "{}", &whole[..end]);
+            }
+        }
+        let pager = fields("sched_switch", "prev_comm=a prev_pid=7 prev_prio=120 prev_state=R ==> next_co>", false);
+        assert_eq!(pager, Fields::Bad(WhyBad::CutByPager));
+        let pager = fields("sched_wakeup", "comm=a pid=9 prio=120 target_cpu=00>", false);
+        assert_eq!(pager, Fields::Bad(WhyBad::CutByPager));
+        // Where others have the CPU with three digits, one with fewer is cut.
+        let mut seen = Seen::default();
+        let mut woken = |text: &str| super::fields("sched_wakeup", text, false, &mut seen);
+        assert!(matches!(woken("comm=a pid=9 prio=120 target_cpu=1"), Fields::Event(_)), "of another printer");
+        assert!(matches!(woken("comm=a pid=9 prio=120 target_cpu=012"), Fields::Event(_)));
+        for cut in ["comm=a pid=9 prio=120 target_cpu=01", "comm=a pid=9 prio=120 target_cpu=", "comm=a pid=9 prio=120"]
+        {
+            assert_eq!(woken(cut), Fields::Bad(WhyBad::Cut), "{cut}");
+        }
     }
 }

@@ -1,22 +1,23 @@
-//! Reads traces that are text: of ftrace (`trace` and `trace_pipe` of tracefs, `trace-cmd report`, atrace), pages of
-//! systrace with that text in them, of `perf script`, and of babeltrace2.
+//! Reads traces that are text: of ftrace (`trace` and `trace_pipe` of tracefs, `trace-cmd report`, atrace, also with
+//! -z), pages of systrace with that text in them, of `perf script`, and of babeltrace2.
 //!
 //! Each line is recognized by itself, so that what stands around the events need not be known.
 
+pub(crate) mod atrace;
 pub(crate) mod babeltrace;
 mod fields;
 mod header;
 mod line;
 
-use crate::event::{Event, Losses};
+use crate::event::{Event, Losses, WhyBad};
 use crate::trace_info::TraceInfo;
 use crate::{HOW_TO_RECORD, ImportError, Kind};
-use fields::Fields;
+use fields::{Fields, Seen};
 use header::Header;
 use line::Printer;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// The longest line that may have an event, bytes. The scripts of pages have longer ones, which are passed over.
@@ -27,13 +28,36 @@ const MOST_BEFORE_THE_TRACE: u64 = 64 << 20;
 /// Calls `each` with every event in the order of the file. `info` has what is known of the machine.
 pub(crate) fn read(
     path: &Path,
+    mut file: impl BufRead,
+    info: &RefCell<TraceInfo>,
+    each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
+) -> Result<Losses, ImportError> {
+    let start = file.fill_buf().map_err(|e| ImportError::new(path, e.to_string()))?;
+    match atrace::compressed_from(start) {
+        Some(from) => {
+            file.consume(from);
+            read_lines(path, BufReader::with_capacity(1 << 16, atrace::Inflated::new(file)), info, each)
+        }
+        None => read_lines(path, file, info, each),
+    }
+}
+
+fn read_lines(
+    path: &Path,
     file: impl BufRead,
     info: &RefCell<TraceInfo>,
     each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
 ) -> Result<Losses, ImportError> {
     let mut lines = Lines { file, number: 0, bytes: Vec::new(), read: 0 };
-    let mut text =
-        TextReader { info, header: Header::default(), losses: Losses::default(), page: None, printer: None, each };
+    let mut text = TextReader {
+        info,
+        header: Header::default(),
+        losses: Losses::default(),
+        page: None,
+        printer: None,
+        seen: Seen::default(),
+        each,
+    };
     while let Some(end) = lines.next().map_err(|e| ImportError::new(path, e.to_string()))? {
         if text.printer.is_none() && lines.read > MOST_BEFORE_THE_TRACE {
             break;
@@ -112,6 +136,8 @@ struct TextReader<'a> {
     page: Option<Page>,
     /// What printed the first event; `None` before it. Text before it is passed over.
     printer: Option<Printer>,
+    /// What fields of the events so far had.
+    seen: Seen,
     each: &'a mut dyn FnMut(Event) -> Result<(), ImportError>,
 }
 
@@ -123,25 +149,40 @@ impl TextReader<'_> {
         };
         let Some(columns) = line::columns(&line) else {
             let (header, losses) = (&mut self.header, &mut self.losses);
-            let known = header.line(&line, &mut self.info.borrow_mut(), losses) || line::is_of_another_tracer(&line);
-            if !known && self.printer.is_some() {
-                self.bad(number);
+            let known = header.line(&line, &mut self.info.borrow_mut(), losses);
+            // perf prints no lines of other tracers.
+            let by_pager = line.ends_with('>') && self.printer == Some(Printer::Perf);
+            if !known && self.printer.is_some() && (by_pager || !line::is_of_another_tracer(&line)) {
+                let why = if line.ends_with('>') { WhyBad::CutByPager } else { WhyBad::NoEvent };
+                self.losses.bad_line(None, why, number);
             }
             return Ok(());
         };
         if self.printer.is_none() {
             self.begins(columns.printer);
         }
-        match fields::fields(columns.event, columns.fields, columns.printer == Printer::Babeltrace) {
-            Fields::NotRead => {}
+        let of_babeltrace = columns.printer == Printer::Babeltrace;
+        let found = fields::fields(columns.event, columns.fields, of_babeltrace, &mut self.seen);
+        let bad = match found {
+            Fields::NotRead => return Ok(()),
             // The last number may have lost its last digits.
-            Fields::Event(_) if cut => self.bad(number),
-            Fields::Bad => self.bad(number),
-            Fields::Event(kind) => match columns.cpu {
-                Some(cpu) => (self.each)(Event { t_ns: columns.t_ns, cpu, pid: columns.pid, kind })?,
-                None => self.losses.unread += 1,
-            },
-        }
+            Fields::Event(_) if cut && !(of_babeltrace && line.ends_with('}')) => WhyBad::EndOfFile,
+            Fields::Event(kind) => {
+                return match columns.cpu {
+                    Some(cpu) => {
+                        let comm = columns.comm.map(crate::event::comm).unwrap_or_default();
+                        (self.each)(Event { t_ns: columns.t_ns, cpu, pid: columns.pid, comm, kind })
+                    }
+                    None => {
+                        self.losses.unread += 1;
+                        Ok(())
+                    }
+                };
+            }
+            Fields::Bad(_) if cut => WhyBad::EndOfFile,
+            Fields::Bad(why) => why,
+        };
+        self.losses.bad_line(fields::tracepoint(columns.event), bad, number);
         Ok(())
     }
 
@@ -185,10 +226,5 @@ impl TextReader<'_> {
             Printer::Babeltrace => "babeltrace2 text",
         });
         info.cpu_llc = self.header.cpu_llc();
-    }
-
-    fn bad(&mut self, number: u64) {
-        self.losses.bad_lines += 1;
-        self.losses.first_bad_line.get_or_insert(number);
     }
 }

@@ -40,7 +40,7 @@ fn an_import_is_a_recording_with_waits() {
     fs::write(&file, two_cpus()).expect("written");
     let progress = Cell::new((0, 0));
     let found =
-        import(std::slice::from_ref(&file), &to, &|done, all| progress.set((done, all)), &AtomicBool::new(false))
+        import(std::slice::from_ref(&file), None, &to, &|done, all| progress.set((done, all)), &AtomicBool::new(false))
             .expect("imported");
     assert_eq!((found.wakings, found.switches, found.late), (1, 3, 0));
     let all = two_cpus().len() as u64;
@@ -54,7 +54,7 @@ fn an_import_is_a_recording_with_waits() {
         std::iter::from_fn(|| switches.next_switch().expect("read")).find(|ran| ran.next_pid == 9).expect("it ran");
     assert_eq!(ran.t_ns, 2500);
     assert!(
-        import(std::slice::from_ref(&file), &to, &|_, _| {}, &AtomicBool::new(false))
+        import(std::slice::from_ref(&file), None, &to, &|_, _| {}, &AtomicBool::new(false))
             .expect_err("there is something in it")
             .to_string()
             .contains("empty or not there")
@@ -83,7 +83,8 @@ fn a_file_of_no_known_kind_is_refused_and_leaves_nothing() {
     for (text, expected) in [("some text\n", "found none of them"), ("PERFILE2", "perf.data cannot be read")] {
         let (file, to) = (folder.path().join("file"), folder.path().join("rec"));
         fs::write(&file, text).expect("written");
-        let error = import(std::slice::from_ref(&file), &to, &|_, _| {}, &AtomicBool::new(false)).expect_err(text);
+        let error =
+            import(std::slice::from_ref(&file), None, &to, &|_, _| {}, &AtomicBool::new(false)).expect_err(text);
         assert!(error.what.contains(expected) && error.hint.is_some(), "{error}");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "only the file");
     }
@@ -131,7 +132,7 @@ fn perfetto_packets_are_read() {
         next_pid: 9,
         next_comm: "ab".into(),
     };
-    assert_eq!(found, [Event { t_ns: 1000, cpu: 2, pid: Some(7), kind }]);
+    assert_eq!(found, [Event { t_ns: 1000, cpu: 2, pid: Some(7), comm: String::new(), kind }]);
     for length in 1..PERFETTO.len() {
         assert!(events(Kind::Perfetto, &PERFETTO[..length]).is_err(), "{length}");
     }

@@ -58,7 +58,8 @@ fn line(line: &str) -> Option<Event> {
             new: name == "sched_wakeup_new",
         },
         "sched_migrate_task" => {
-            EventKind::Migrate { pid: a_pid("pid")?, from_cpu: a_cpu("orig_cpu")?, to_cpu: a_cpu("dest_cpu")? }
+            let (from_cpu, to_cpu) = (a_cpu("orig_cpu")?, a_cpu("dest_cpu")?);
+            EventKind::Migrate { pid: a_pid("pid")?, comm: text("comm")?, from_cpu, to_cpu }
         }
         "cpu_idle" => {
             let state = number("state")?;
@@ -67,7 +68,7 @@ fn line(line: &str) -> Option<Event> {
         "cpu_frequency" => EventKind::Frequency { cpu: a_cpu("cpu_id")?, khz: number("state")? },
         _ => return None,
     };
-    Some(Event { t_ns, cpu: cpu.trim().parse().ok()?, pid, kind })
+    Some(Event { t_ns, cpu: cpu.trim().parse().ok()?, pid, comm: String::new(), kind })
 }
 
 fn hold(read: &[Event], printed: &[Event]) {

@@ -116,7 +116,7 @@ pub fn trace_dat(pages: &[Vec<u8>]) -> Vec<u8> {
 /// Some events of each kind, in the order of their times.
 pub fn events() -> Vec<Event> {
     let comm = |name: &str| name.to_owned();
-    let at = |t_ns, cpu, kind| Event { t_ns, cpu, pid: Some(7), kind };
+    let at = |t_ns, cpu, kind| Event { t_ns, cpu, pid: Some(7), comm: String::new(), kind };
     let switch = |prev_pid, prev_sleeps, next_pid| EventKind::Switch {
         prev_pid,
         prev_comm: comm("before"),
@@ -127,7 +127,7 @@ pub fn events() -> Vec<Event> {
     vec![
         at(1000, 2, switch(0, false, 7)),
         at(1100, 2, EventKind::Waking { pid: 9, comm: comm("wakee"), prev_cpu: Some(1) }),
-        at(1200, 2, EventKind::Migrate { pid: 9, from_cpu: 1, to_cpu: 3 }),
+        at(1200, 2, EventKind::Migrate { pid: 9, comm: comm("wakee"), from_cpu: 1, to_cpu: 3 }),
         at(1300, 2, EventKind::Woken { pid: 9, comm: comm("wakee"), dest_cpu: Some(3), new: false }),
         at(1400, 3, EventKind::Idle { cpu: 3, state: None }),
         at(1500, 3, switch(0, false, 9)),
@@ -181,7 +181,8 @@ fn ftrace_event(kind: &EventKind) -> (u64, Vec<u8>) {
                 _ => 20,
             }
         }
-        EventKind::Migrate { pid, from_cpu, to_cpu } => {
+        EventKind::Migrate { pid, comm, from_cpu, to_cpu } => {
+            part(&mut to, 1, comm.as_bytes());
             number(&mut to, 2, (*pid).into());
             number(&mut to, 4, (*from_cpu).into());
             number(&mut to, 5, (*to_cpu).into());

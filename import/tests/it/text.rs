@@ -2,18 +2,25 @@
 
 use crate::real_files::{PERF_DATA, PERF_TEXT, TRACE_DAT, TRACE_TEXT, events};
 use crate::support::{gunzip, gzip, perfetto};
+use flate2::Compression;
+use flate2::read::ZlibEncoder;
 use std::fmt::Write;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use wakelab_events::stream::{Source, Switch, Switches, Wake, Wakes};
-use wakelab_import::{Event, EventKind, ImportError, Imported, Kind, Losses, import, read_ctf, read_events};
+use wakelab_events::stream::{ImportCounts, Names, Source, Switch, Switches, Tables, Wake, Wakes};
+use wakelab_import::{
+    BadLines, Event, EventKind, ImportError, Imported, Kind, KnownMachine, Losses, WhyBad, import, read_ctf,
+    read_events,
+};
 
-/// Reads a text; its events and what it lost.
+/// Reads a text; its events, without the names in the column of the task, which other formats do not have, and what it
+/// lost.
 fn read(text: &str) -> Result<(Vec<Event>, Losses), ImportError> {
     let mut events = Vec::new();
     let losses = read_events(Kind::Text, text.as_bytes(), &mut |event| {
-        events.push(event);
+        events.push(Event { comm: String::new(), ..event });
         Ok(())
     })?;
     Ok((events, losses))
@@ -46,7 +53,7 @@ const FORMS: [Form; 7] = [
 
 /// A line as the program writes it.
 fn line(event: &Event, form: Form) -> String {
-    let Event { t_ns, cpu, pid, kind } = event;
+    let Event { t_ns, cpu, pid, kind, .. } = event;
     let (name, fields) = if form == Form::Babeltrace { ctf_fields(kind) } else { kernel_fields(kind, form) };
     let time = format!("{}.{:09}", t_ns / 1_000_000_000, t_ns % 1_000_000_000);
     let pid = pid.unwrap_or(0);
@@ -95,8 +102,8 @@ fn kernel_fields(kind: &EventKind, form: Form) -> (&'static str, String) {
             };
             (if *new { "sched_wakeup_new" } else { "sched_wakeup" }, text)
         }
-        EventKind::Migrate { pid, from_cpu, to_cpu } => {
-            ("sched_migrate_task", format!("comm=x pid={pid} prio=120 orig_cpu={from_cpu} dest_cpu={to_cpu}"))
+        EventKind::Migrate { pid, comm, from_cpu, to_cpu } => {
+            ("sched_migrate_task", format!("comm={comm} pid={pid} prio=120 orig_cpu={from_cpu} dest_cpu={to_cpu}"))
         }
         EventKind::Idle { cpu, state } => {
             ("cpu_idle", format!("state={} cpu_id={cpu}", state.map_or(u32::MAX, |state| state as u32)))
@@ -118,9 +125,10 @@ fn ctf_fields(kind: &EventKind) -> (&'static str, String) {
             let comm = quoted(comm);
             (name, format!("comm = {comm}, tid = {pid}, prio = 20, target_cpu = {}", cpu.expect("known")))
         }
-        EventKind::Migrate { pid, from_cpu, to_cpu } => {
+        EventKind::Migrate { pid, comm, from_cpu, to_cpu } => {
+            let comm = quoted(comm);
             let cpus = format!("orig_cpu = {from_cpu}, dest_cpu = {to_cpu}");
-            ("sched_migrate_task", format!("comm = \"x\", tid = {pid}, prio = 20, {cpus}"))
+            ("sched_migrate_task", format!("comm = {comm}, tid = {pid}, prio = 20, {cpus}"))
         }
         EventKind::Idle { cpu, state } => {
             let state = state.map_or(u32::MAX, |state| state as u32);
@@ -145,7 +153,7 @@ fn imported(files: &[(&str, &[u8])]) -> Result<(Vec<Wake>, Vec<Switch>, Imported
         fs::write(path, bytes).expect("written");
     }
     let to = folder.path().join("rec");
-    let found = import(&paths, &to, &|_, _| {}, &AtomicBool::new(false))?;
+    let found = import(&paths, None, &to, &|_, _| {}, &AtomicBool::new(false))?;
     let sources = Source::at(&to).expect("a recording");
     let [Source::Recorded(tables)] = &sources[..] else { panic!("{sources:?}") };
     let mut wakes = Wakes::recorded(tables);
@@ -181,7 +189,12 @@ fn each_form_is_imported_as_the_binary_file_of_the_same_events() {
             let (found, losses) = read(&text).expect("events");
             assert_eq!((&found, losses), (&all, Losses::default()), "{form:?}");
             let (of_text, of_switches, imported) = imported(&[("file", text.as_bytes())]).expect("imported");
-            assert!(of_text == wakes && of_switches == switches, "{form:?}");
+            // Which names are in columns, and in lists beside the events, differs.
+            let without_column = |wakes: &[Wake]| -> Vec<Wake> {
+                wakes.iter().map(|wake| Wake { waker_comm: "".into(), ..wake.clone() }).collect()
+            };
+            assert_eq!(without_column(&of_text), without_column(&wakes), "{form:?}");
+            assert!(of_switches == switches, "{form:?}");
             let counts = |of: &Imported| (of.wakings, of.switches, of.migrations, of.idle, of.frequencies, of.span);
             assert_eq!(counts(&imported), counts(&binary), "{form:?}");
         }
@@ -422,8 +435,137 @@ mod ctf {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("metadata"), "other").expect("written");
         let error =
-            import(&[folder.path().to_owned()], &folder.path().join("rec"), &|_, _| {}, &AtomicBool::new(false))
+            import(&[folder.path().to_owned()], None, &folder.path().join("rec"), &|_, _| {}, &AtomicBool::new(false))
                 .expect_err("no trace");
         assert!(error.what.contains("folder of a CTF trace"), "{error}");
     }
+}
+
+/// The folder of an import of one file, which is removed with the first value.
+fn folder_of(bytes: &[u8]) -> (tempfile::TempDir, Box<Tables>, Imported) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, to) = (folder.path().join("file"), folder.path().join("rec"));
+    fs::write(&path, bytes).expect("written");
+    let found = import(&[path], None, &to, &|_, _| {}, &AtomicBool::new(false)).expect("imported");
+    let sources = Source::at(&to).expect("a recording");
+    let [Source::Recorded(tables)] = &sources[..] else { panic!("{sources:?}") };
+    (folder, tables.clone(), found)
+}
+
+#[test]
+fn warnings_count_lines_by_event_and_by_what_is_wrong() {
+    let switch =
+        "  a 7 [000] 1.5: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b ";
+    let lines = [
+        "  a 7 [000] 1.4: sched:sched_wakeup: comm=b pid=1234 prio=120 target_cpu=001".to_owned(),
+        format!("{switch}next_pid=12"),
+        format!("{switch}next_pid=1234 next_prio=120"),
+        switch[..switch.len() - 8].to_owned() + "ne>",
+        switch[..switch.len() - 20].to_owned() + ">",
+        "  a 7 [000] 1.6: sched:sched_swi>".to_owned(),
+        "  a 7 [000] 1.6: sched:sched_wakeup: comm=b pid=1234 prio=120 target_cpu=00".to_owned(),
+    ];
+    let (found, losses) = read(&(lines.join("\n") + "\n")).expect("events");
+    assert_eq!(found.len(), 2);
+    let bad = |event, why, lines, first| BadLines { event, why, lines, first };
+    let expected = [
+        bad(Some("sched_switch"), WhyBad::Cut, 1, 2),
+        bad(Some("sched_switch"), WhyBad::CutByPager, 2, 4),
+        bad(None, WhyBad::CutByPager, 1, 6),
+        bad(Some("sched_wakeup"), WhyBad::Cut, 1, 7),
+    ];
+    assert_eq!((&losses.bad[..], losses.bad_lines, losses.first_bad_line), (&expected[..], 5, Some(2)));
+}
+
+#[test]
+fn wakings_without_an_end_are_counted_and_refused_if_there_is_nothing_else() {
+    let waking =
+        |at: &str, pid| format!("  a-7 [002] d... {at}: sched_waking: comm=b pid={pid} prio=120 target_cpu=001\n");
+    let two = waking("1.1", 20) + &waking("1.2", 21);
+    let switch = "  c-8 [003] d... 1.3: sched_switch: prev_comm=c prev_pid=8 prev_prio=120 prev_state=S ==> \
+                  next_comm=swapper/3 next_pid=0 next_prio=120\n";
+    let (.., found) = imported(&[("file", (two.clone() + switch).as_bytes())]).expect("imported");
+    assert_eq!((found.wakings, found.unfinished, found.switches), (0, 2, 1));
+    let error = imported(&[("file", two.as_bytes())]).expect_err("nothing else").to_string();
+    assert!(error.contains("only 2 wakings whose wake-ups or runs are not in the file"), "{error}");
+}
+
+#[test]
+fn names_are_those_of_any_field_and_of_the_column() {
+    let text = "  my waker-11 [000] d... 1.1: sched_waking: comm=beta pid=12 prio=120 target_cpu=001\n\
+                <...>-14 [001] d... 1.2: sched_migrate_task: comm=gamma pid=13 prio=120 orig_cpu=0 dest_cpu=1\n\
+                <idle>-0 [001] d... 1.3: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> \
+                next_comm=beta next_pid=12 next_prio=120\n";
+    let (_folder, tables, _) = folder_of(text.as_bytes());
+    let mut names = Names::new(tables.names.clone());
+    let names: Vec<(i64, String)> = std::iter::from_fn(|| names.next_name().expect("read"))
+        .map(|named| (named.pid, named.comm.to_string()))
+        .collect();
+    let of = |pid, comm: &str| (pid, comm.to_owned());
+    assert_eq!(names, [of(12, "beta"), of(11, "my waker"), of(13, "gamma")]);
+    let mut wakes = Wakes::recorded(&tables);
+    assert_eq!(&*wakes.next_wake().expect("read").expect("a wake-up").waker_comm, "my waker");
+}
+
+#[test]
+fn what_atrace_z_compressed_is_read_as_the_text_in_it() {
+    let text = wakeup("1.0") + &wakeup("2.0");
+    let mut bytes = b"capturing trace... done\nTRACE:\n".to_vec();
+    ZlibEncoder::new(text.as_bytes(), Compression::best()).read_to_end(&mut bytes).expect("compressed");
+    let (wakes, _, found) = imported(&[("file", &bytes)]).expect("imported");
+    let (expected, ..) = imported(&[("file", text.as_bytes())]).expect("imported");
+    assert_eq!((wakes, found.info.format), (expected, Some("ftrace text")));
+    bytes.truncate(bytes.len() - 8);
+    let error = imported(&[("file", &bytes)]).expect_err("cut").to_string();
+    assert!(error.contains("atrace -z"), "{error}");
+}
+
+#[test]
+fn text_of_perf_without_its_column_of_the_task_is_read() {
+    let text = " [000] 1.1: sched_waking: comm=beta pid=12 prio=-1 target_cpu=001\n \
+                [001] 1.2: sched_wakeup: comm=beta pid=12 prio=-1 target_cpu=001\n \
+                [001] 1.3: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=beta \
+                next_pid=12 next_prio=-1\n";
+    let (wakes, switches, found) = imported(&[("file", text.as_bytes())]).expect("imported");
+    assert_eq!((wakes.len(), switches.len(), found.losses), (1, 1, Losses::default()));
+    assert_eq!((wakes[0].waker_pid, wakes[0].waker_cpu, wakes[0].prev_cpu), (0, 0, Some(1)));
+}
+
+#[test]
+fn utf16_is_named() {
+    let text: Vec<u8> =
+        std::iter::once(0xfeff).chain(wakeup("1.0").encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let error = imported(&[("file", &text)]).expect_err("UTF-16").to_string();
+    assert!(error.contains("found UTF-16") && error.contains("iconv -f UTF-16"), "{error}");
+}
+
+#[test]
+fn cpus_that_begin_apart_are_told_of() {
+    let at = |time: &str, cpu| wakeup(time).replace("[000]", &format!("[{cpu:03}]"));
+    let (.., found) =
+        imported(&[("file", (at("1.0", 0) + &at("1.2", 3) + &at("2.0", 0)).as_bytes())]).expect("imported");
+    assert_eq!(found.begin_apart(), Some((200_000_000, 3)));
+    let (.., found) = imported(&[("file", (at("1.0", 0) + &at("1.001", 3) + &at("2.0", 0)).as_bytes())]).expect("read");
+    assert_eq!(found.begin_apart(), None);
+    let header = "# entries-in-buffer/entries-written: 3/10   #P:4\n";
+    let text = header.to_owned() + &at("1.0", 0) + &at("1.001", 3) + &at("2.0", 0);
+    let (_folder, tables, found) = folder_of(text.as_bytes());
+    assert_eq!(found.begin_apart(), Some((1_000_000, 3)));
+    let counts = ImportCounts::of(&tables).expect("read").expect("an import");
+    assert_eq!((counts.overwritten, counts.cpu_begins_ns), (7, vec![(0, 1_000_000_000), (3, 1_001_000_000)]));
+}
+
+#[test]
+fn a_machine_that_the_user_names_says_which_cpus_share_a_cache() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("file");
+    fs::write(&path, wakeup("1.0")).expect("written");
+    let into = |name: &str, cpu_llc: Vec<u32>| {
+        let machine = KnownMachine { name: "mine".to_owned(), cpu_llc };
+        let to = folder.path().join(name);
+        import(std::slice::from_ref(&path), Some(&machine), &to, &|_, _| {}, &AtomicBool::new(false))
+    };
+    assert_eq!(into("a", vec![0, 0, 2]).expect("imported").info.cpu_llc, Some(vec![0, 0, 2]));
+    let none = into("b", Vec::new()).expect_err("too small").to_string();
+    assert!(none.contains("the trace has CPU 0, mine has 0 CPUs"), "{none}");
 }

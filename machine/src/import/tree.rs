@@ -187,7 +187,7 @@ fn below<'a>(files: &'a Files, prefix: &str) -> impl Iterator<Item = &'a str> {
 /// A file's content.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    std::fs::File::open(path)?.take(LONGEST).read_to_end(&mut text)?;
+    wakelab_input::files::open_file(path)?.take(LONGEST).read_to_end(&mut text)?;
     Ok(text)
 }
 

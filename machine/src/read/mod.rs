@@ -12,7 +12,7 @@ mod topology;
 mod value;
 
 use crate::counts::has_clusters;
-use crate::{Machine, MachineFile};
+use crate::{Machine, MachineFile, Reference};
 use scaled::Inherited;
 use std::path::Path;
 use wakelab_input::{Document, InputError, Table};
@@ -81,7 +81,9 @@ impl MachineFile {
             scaled => scaled,
         };
         let costs = costs::read(&root, inherited.as_ref().map(|inherited| &inherited.costs), has_clusters(&topology))?;
-        let scx_costs = costs::read_scx(&root, inherited.as_ref().map(|inherited| &inherited.scx_costs))?;
+        let of_reference = reference.as_ref().map(Reference::scx_costs);
+        let inherited_scx = inherited.as_ref().map(|inherited| &inherited.scx_costs).or(of_reference.as_ref());
+        let scx_costs = costs::read_scx(&root, inherited_scx)?;
         let (noise, noise_origin) = match (costs::read_noise(&root)?, inherited) {
             (Some(noise), _) => noise,
             (None, Some(inherited)) => (inherited.noise, inherited.noise_origin),

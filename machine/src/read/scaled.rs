@@ -3,7 +3,9 @@
 use super::value::{need_amount, origin};
 use crate::counts::has_clusters;
 use crate::scaled::{From, Speed, costs};
-use crate::{Amount, Costs, Counts, Machine, MachineFile, Noise, NoiseOrigin, Origin, Reference, ScxCosts, builtin};
+use crate::{
+    Amount, Cost, Costs, Counts, Machine, MachineFile, Noise, NoiseOrigin, Origin, Reference, ScxCosts, builtin,
+};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use wakelab_input::{Document, InputError, Table};
@@ -84,10 +86,17 @@ pub(super) fn read(root: &Table<'_>, topology: &Topology, split_llc: bool) -> Re
     check(&table, &speed, &reference, name)?;
     let llc_cpus = llc_cpus(&from.topology);
     let costs = costs(From { name, costs: &from.costs, reference: &reference, llc_cpus }, &speed);
+    let line = |(Amount { value, low, high }, origin): &(Amount, Origin)| Cost {
+        value: *value,
+        low: *low,
+        high: *high,
+        origin: origin.clone(),
+    };
+    let scx_costs = from.scx_costs.with_lines(line(&speed.llc_line), speed.far_line.as_ref().map(line));
     let origin = Origin::Assumed(format!("that of {name}: nothing is published"));
     Ok(Some(Inherited {
         costs,
-        scx_costs: from.scx_costs,
+        scx_costs,
         noise: from.noise,
         noise_origin: NoiseOrigin { origin, ..from.noise_origin },
     }))

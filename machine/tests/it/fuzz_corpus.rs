@@ -7,6 +7,10 @@ use crate::changes::{check_changed, check_corpus};
 
 /// Words that mean something in a machine file.
 const WORDS: &[&str] = &[
+    "calibration",
+    "hz",
+    "preset",
+    "tcp",
     "packages",
     "dies",
     "llcs",

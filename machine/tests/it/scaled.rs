@@ -2,7 +2,7 @@
 
 use crate::support::{read, refused, with_topology};
 use proptest::prelude::*;
-use wakelab_machine::{Costs, Machine, MachineFile, Origin, Unit, get};
+use wakelab_machine::{Costs, Distance, Machine, MachineFile, Origin, ScxCosts, Unit, get};
 
 /// A machine of two LLCs of `cores` with two CPUs each, with these numbers of its speed.
 fn two_llcs(cores: u32, mhz: u64, llc: [u64; 3], far: [u64; 3]) -> String {
@@ -68,6 +68,26 @@ fn each_cost_is_scaled_by_what_it_is_made_of() {
     assert_eq!(of("newidle_max_smt"), [60_000, 20_000, 120_000]);
     assert_eq!(of("newidle_max_llc"), [63_000, 21_000, 130_000]);
     assert_eq!((of("enqueue_visible"), of("smt_slowdown")), ([76, 55, 80], [140, 115, 175]));
+}
+
+/// The lines of a dispatch queue are the machine's own, wherever the file says what a line takes.
+#[test]
+fn lines_of_a_dispatch_queue_are_those_of_the_machine() {
+    let of = |machine: &Machine| {
+        let ScxCosts { scx_line, scx_line_far, .. } = &machine.scx_costs;
+        [scx_line, scx_line_far].map(|cost| [cost.value, cost.low, cost.high])
+    };
+    let scaled = read(&two_llcs(7, 1900, [11, 11, 22], [270, 135, 540])).expect("a machine");
+    assert_eq!(of(&scaled), [[11, 11, 22], [270, 135, 540]]);
+    let by_distance = scaled.scx_costs.line_by_distance(&scaled.costs.cluster_line);
+    let at = [Distance::Own, Distance::Cluster, Distance::Llc, Distance::Far].map(|distance| by_distance.at(distance));
+    assert_eq!(at, [0, 11, 11, 270]);
+    let reference = get("intel-1s56c112t").expect("built in");
+    assert_eq!(of(&reference).map(|[value, ..]| value), [55, 135]);
+    assert_eq!(of(&get("test-2c").expect("built in")), of(&reference), "costs_of");
+    let given = "[scx_costs.scx_line]\nns = 7\nrange = [7, 9]\nsource = \"a table\"\n";
+    let given = read(&(two_llcs(7, 1900, [11, 11, 22], [270, 135, 540]) + given)).expect("a machine");
+    assert_eq!(of(&given)[0], [7, 7, 9]);
 }
 
 #[test]

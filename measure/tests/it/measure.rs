@@ -193,6 +193,59 @@ fn idle_time_is_that_between_switches_within_the_measured_time() {
     assert_eq!(Measure::new(7, 100, 200, 4).finish(100).idle_pct, 0.0);
 }
 
+/// A CPU whose task is moved away while it runs switches from nobody. If it has nothing else to run it is idle from then
+/// on, as after any switch to idle; what it does before that switch, as the stopper, is busy time.
+#[test]
+fn a_cpu_whose_task_was_moved_away_idles_from_its_switch_on() {
+    let switch = |cpu, prev, next| Event::Switch { cpu, prev, prev_sleeps: false, next };
+    let moves = |task, from, to| Event::Migrate { task, from, to };
+    let events = [
+        (50, switch(0, None, Some(1))),
+        (120, moves(1, 0, 1)),
+        (125, switch(0, None, None)),
+        (125, switch(1, None, Some(1))),
+        (160, switch(0, None, Some(2))),
+        (165, moves(2, 0, 2)),
+        (170, switch(0, None, Some(3))),
+        // A CPU that was asked to schedule and finds nothing stays idle.
+        (180, switch(2, None, None)),
+    ];
+    // CPU 0 idles for 35 ns, CPU 1 for 25, the others for all of 100.
+    assert_eq!(measured(&events).idle_pct, 100.0 * 260.0 / 400.0);
+}
+
+/// Tasks that wait for a CPU all the time, from 100 to 200 ns.
+#[test]
+fn tasks_that_get_no_cpu_in_the_measured_time_are_counted() {
+    let switch = |prev, prev_sleeps, next| Event::Switch { cpu: 0, prev, prev_sleeps, next };
+    let queued = |task| Event::Enqueue { cpu: 0, task };
+    let events = [
+        (10, queued(1)),
+        (20, switch(None, false, Some(1))),
+        // It is preempted before the measured time, and has no other turn.
+        (60, switch(Some(1), false, Some(2))),
+        (70, queued(3)),
+        // Task 4 runs from before that time into it, and is moved to where it waits.
+        (80, Event::Switch { cpu: 1, prev: None, prev_sleeps: false, next: Some(4) }),
+        (90, switch(Some(2), false, Some(7))),
+        (110, switch(Some(7), false, Some(2))),
+        (130, Event::Migrate { task: 4, from: 1, to: 0 }),
+        // Task 5 is forked in it, and has waited for half of it; task 6 has not; task 7 has run before.
+        (140, queued(5)),
+        (160, queued(6)),
+    ];
+    let mut measure = Measure::new(7, 100, 200, 4);
+    events.iter().for_each(|(time, event)| measure.event(*time, event));
+    let names: Vec<String> = (0..8).map(|task| format!("t{task}")).collect();
+    let waiting = |tasks: &'static [u32]| tasks.iter().map(|&task| (task, names[task as usize].as_str()));
+    let never_ran = measure.never_ran(200, 9, waiting(&[1, 3, 4, 5, 6, 7]));
+    assert_eq!((never_ran.count, never_ran.of), (3, 9));
+    assert_eq!(never_ran.names, ["t1", "t3", "t5"]);
+    // Task 3 sleeps by now; and nothing is measured before the settle time is over.
+    assert_eq!(measure.never_ran(200, 9, waiting(&[1])).names, ["t1"]);
+    assert_eq!(measure.never_ran(90, 9, waiting(&[1, 3])).count, 0);
+}
+
 /// Of four CPUs in 100 ns, one is busy all the time and one for 60 ns.
 #[test]
 fn waits_for_locks_are_a_share_of_the_time_that_is_not_idle() {
@@ -222,4 +275,24 @@ fn a_switch_from_a_task_that_can_still_run_is_involuntary() {
     ];
     let stats = measured(&events);
     assert_eq!((stats.switches_voluntary, stats.switches_involuntary), (2, 1));
+}
+
+/// What ran in the measured time, from 100 to 200 ns, and whether `nr_idle_scan` was below the CPUs of its LLC then.
+#[test]
+fn activity_is_that_of_the_measured_time() {
+    let scan = |nr| Event::IdleScan { llc: 0, sum_util: 0, weight: 8, nr_idle_scan: Some(nr) };
+    let queued = |task| Event::Enqueue { cpu: 0, task };
+    let switch = |prev, next| Event::Switch { cpu: 0, prev, prev_sleeps: true, next };
+    let fork = Event::Fork { task: 9, workload: true };
+    // A task joins a CPU that runs one; the next finds it idle.
+    let queues = [(110, queued(1)), (120, switch(None, Some(1))), (130, queued(2)), (140, switch(Some(1), None))];
+    let all = [(20, queued(7)), (30, switch(None, None)), (50, scan(3)), (90, fork), (95, wakeup(End::Failed))];
+    let all: Vec<(u64, Event)> = all.into_iter().chain(queues).chain([(150, queued(3)), (160, fork)]).collect();
+    let activity = measured(&all).activity;
+    assert_eq!((activity.decisions, activity.forks, activity.queued_behind), (0, 1, 1));
+    assert_eq!((activity.idle_scans, activity.idle_scans_before, activity.idle_scans_below), (0, 1, 1));
+    let full = measured(&[(50, scan(3)), (60, scan(8)), (150, scan(8))]).activity;
+    assert_eq!((full.idle_scans, full.idle_scans_before, full.idle_scans_below), (1, 2, 0));
+    let woken = measured(&[(150, wakeup(End::Failed)), (160, wakeup(End::Fast)), (250, wakeup(End::Fast))]).activity;
+    assert_eq!((woken.decisions, woken.reasons.iter().sum::<u64>()), (2, 2));
 }

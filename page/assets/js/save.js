@@ -1,9 +1,9 @@
 // Data as CSV, pictures as SVG, made here from what the page holds.
-// A name that begins as a formula gets an apostrophe before it: a spreadsheet would run it.
+// A text that begins as a formula does gets an apostrophe before it, but for a dash alone: a spreadsheet would run it.
 function csvField(value) {
   if (value === null || value === undefined) return "";
   let text = String(value);
-  if (typeof value === "string" && /^[=+\-@\t\r]./s.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
+  if (typeof value === "string" && /^[=+\-@\t\r]/.test(text) && text !== "-") text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

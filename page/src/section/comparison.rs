@@ -74,6 +74,8 @@ pub enum Verdict {
     Worse,
     /// The other side is better.
     Better,
+    /// It would be better or worse, but not with other constants.
+    Undecided,
     /// The sides are not shown to differ.
     Same,
     /// Both sides have the same value in every repeat.
@@ -91,6 +93,7 @@ impl Verdict {
         match self {
             Self::Worse => ("worse", "▼ worse", "worse"),
             Self::Better => ("better", "▲ better", "better"),
+            Self::Undecided => ("undecided", "? undecided: other constants", ""),
             Self::Same => ("same", "= not shown to differ", ""),
             Self::Identical => ("identical", "= identical", ""),
             Self::Untested => ("untested", "? one run a side", ""),

@@ -1,7 +1,7 @@
 //! CSV: the columns of published tables first, so that a result can be printed beside another.
 
 use crate::csv_cells::{number, number_or_none, text, written};
-use wakelab_study::compare::{CompareRow, Comparison, ExperimentInfo, MatrixComparison, Side};
+use wakelab_study::compare::{CompareRow, Comparison, ExperimentInfo, FailedRow, MatrixComparison, Side};
 use wakelab_study::verdict::{JudgedRow, Verdict, by_comparison};
 
 const COLUMNS: [&str; 14] = [
@@ -53,10 +53,13 @@ pub fn csv(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
     written(std::iter::once(header()).chain(lines(comparison, verdict)))
 }
 
-/// The same of every row of a matrix, with the name of its variant at the end.
+/// The same of every row of a matrix, with the name of its variant at the end. If foreign schedulers have failed at some,
+/// there is a line for each of those, and a last column that says why.
 pub fn matrix_csv(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
+    let errors = !found.failed.is_empty();
     let with = |mut line: Vec<String>, last: String| {
         line.push(last);
+        line.extend(errors.then(String::new));
         line
     };
     let verdicts = by_comparison(found, verdicts);
@@ -64,7 +67,26 @@ pub fn matrix_csv(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String 
     let lines = found.comparisons.iter().zip(&verdicts).zip(variants).flat_map(|((comparison, verdict), variant)| {
         lines(comparison, verdict).map(move |line| with(line, text(variant)))
     });
-    written(std::iter::once(with(header(), "variant".to_owned())).chain(lines))
+    let mut first = with(header(), "variant".to_owned());
+    if let Some(error) = first.last_mut().filter(|_| errors) {
+        "error".clone_into(error);
+    }
+    written(std::iter::once(first).chain(lines).chain(found.failed.iter().map(failed)))
+}
+
+/// A line without numbers.
+fn failed(row: &FailedRow) -> Vec<String> {
+    let run = &row.failed.run;
+    let (benchmark, case) = run.workload.split_once(':').unwrap_or((&run.workload, ""));
+    let mut line = vec![String::new(); header().len()];
+    let at = COLUMNS.len() + 2 * OF_SIDE.len();
+    [line[0], line[1], line[2]] = [benchmark, case, &run.load].map(text);
+    [line[at], line[at + 2], line[at + 3]] = ["failed", &run.machine, run.kernel].map(text);
+    // The columns of the switches of both sides.
+    line[at + 4 + usize::from(run.with)] = text(&run.variant);
+    *line.last_mut().expect("it has columns") = "simulated".to_owned();
+    line.extend([text(&row.side), text(&row.failed.why.to_string())]);
+    line
 }
 
 fn header() -> Vec<String> {

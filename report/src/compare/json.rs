@@ -3,7 +3,7 @@
 use super::matrix::{kernels, machines, matrix_verdict_lines, means_of};
 use crate::VERSION;
 use serde_json::{Value, json};
-use wakelab_study::compare::{CompareRow, Comparison, MatrixComparison, PowerDifference, Side};
+use wakelab_study::compare::{CompareRow, Comparison, FailedRow, MatrixComparison, PowerDifference, Side};
 use wakelab_study::verdict::{JudgedRow, Verdict, by_comparison};
 
 /// Everything that was found. Keys come in one order; what is no number is null.
@@ -48,7 +48,7 @@ pub fn matrix_json(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Value 
     };
     let of_comparisons = by_comparison(found, verdicts);
     let comparisons = found.comparisons.iter().zip(&of_comparisons).zip(found.variants.iter().cycle());
-    json!({
+    let mut value = json!({
         "wakelab": VERSION,
         "kind": found.comparisons[0].kind,
         "complete": found.complete,
@@ -63,6 +63,26 @@ pub fn matrix_json(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Value 
         "verdicts": found.variants.iter().zip(verdicts).map(of_variant).collect::<Vec<_>>(),
         "means": means.collect::<Vec<_>>(),
         "comparisons": comparisons.map(comparison).collect::<Vec<_>>(),
+    });
+    if !found.failed.is_empty() {
+        value["failed"] = found.failed.iter().map(failed).collect();
+    }
+    value
+}
+
+/// A case at which a side has failed.
+fn failed(FailedRow { side, failed }: &FailedRow) -> Value {
+    let run = &failed.run;
+    json!({
+        "side": side,
+        "switches": run.variant,
+        "machine": run.machine,
+        "kernel": run.kernel,
+        "workload": run.workload,
+        "load": run.load,
+        "repeat": run.repeat + 1,
+        "seed": run.seed,
+        "error": failed.why.to_string(),
     })
 }
 
@@ -84,6 +104,8 @@ fn row((row, judged): (&CompareRow, &JudgedRow)) -> Value {
         "p_holm": judged.p_holm,
         "noise_pct": judged.noise_pct,
         "verdict": judged.verdict,
+        "decided_nothing": row.decided_nothing,
+        "never_ran": {"base": judged.never_ran[0], "with": judged.never_ran[1]},
         "power": PowerDifference::of(row),
         "published": {"result": row.published, "search": row.published_search},
     })

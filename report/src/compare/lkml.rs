@@ -1,6 +1,6 @@
 //! The table of patch letters, as schedtests prints it.
 
-use super::matrix::{Group, Line, groups, kernel, key, machine, matrix_verdict_text};
+use super::matrix::{FAILED, Group, Line, failed_text, groups, kernel, key, machine, matrix_verdict_text};
 use super::table::of_runs;
 use super::{differences, verdict_text};
 use super::{interval_or_identical, power_quantity};
@@ -107,7 +107,7 @@ pub fn matrix_lkml(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String
     if found.lines() == 0 {
         text += "simulated: no row is complete\n";
     }
-    text + &matrix_verdict_text(verdicts)
+    text + &failed_text(found) + &matrix_verdict_text(verdicts)
 }
 
 /// The lines of a table of [`matrix_lkml`], and their geometric mean.
@@ -117,7 +117,8 @@ fn matrix_lines(found: &MatrixComparison, group: &Group<'_>, lines: &[Line<'_>])
     let cell = |row: &CompareRow| format!("{:>7} ({:>6})", signed(row.compare_pct, 2), fixed(row.compare_std_pct, 2));
     let of_line = |line: &Line<'_>| {
         let row = line.first();
-        let variants = line.rows.iter().map(|(row, _)| cell(row));
+        let failed = || format!("{FAILED:>7}{:9}", "");
+        let variants = line.rows.iter().map(|of| of.map_or_else(failed, |(row, _)| cell(row)));
         [row.load.clone(), base(row)].into_iter().chain(variants).collect::<Vec<_>>()
     };
     // The mean has no spread, so that its brackets are blank.

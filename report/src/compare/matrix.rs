@@ -26,8 +26,29 @@ pub fn matrix_table(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Strin
         text += &results(found, &group);
     }
     text += &means(found);
+    text += &failed_text(found);
     text += &footer(found);
     text + &matrix_verdict_text(verdicts)
+}
+
+/// What a cell says in place of a number if the variant has failed there.
+pub(crate) const FAILED: &str = "failed";
+
+/// What foreign schedulers failed at: a line for each case and side, and why; nothing if all have numbers.
+pub(crate) fn failed_lines(found: &MatrixComparison) -> Vec<String> {
+    found.failed.iter().map(|row| format!("{} failed: {}", row.side, row.failed)).collect()
+}
+
+/// The same as a part of a table's text.
+pub(super) fn failed_text(found: &MatrixComparison) -> String {
+    if found.failed.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nWithout a result: the first run that failed of each case and side. Means are of the rows that a \
+                    variant has.\n\n"
+        .to_owned();
+    failed_lines(found).iter().for_each(|line| text += &format!("{line}\n"));
+    text
 }
 
 /// What a matrix takes: `wakelab compare --dry-run`; `jobs` runs go at a time.
@@ -64,13 +85,19 @@ pub(crate) struct Group<'a> {
 /// The rows of all variants of a case on a machine and a kernel.
 pub(crate) struct Line<'a> {
     pub(crate) of: &'a Comparison,
-    pub(crate) rows: Vec<(&'a CompareRow, &'a JudgedRow)>,
+    /// By variant; `None` if it has failed. One has not.
+    pub(crate) rows: Vec<Option<(&'a CompareRow, &'a JudgedRow)>>,
 }
 
-impl Line<'_> {
-    /// The row of the first variant, whose base is that of all.
-    pub(crate) fn first(&self) -> &CompareRow {
-        self.rows[0].0
+impl<'a> Line<'a> {
+    /// The row of the first variant that has one, whose base is that of all.
+    pub(crate) fn first(&self) -> &'a CompareRow {
+        self.there().next().expect("a line has a row").0
+    }
+
+    /// The rows that are there.
+    pub(crate) fn there(&self) -> impl Iterator<Item = (&'a CompareRow, &'a JudgedRow)> {
+        self.rows.iter().flatten().copied()
     }
 }
 
@@ -83,14 +110,13 @@ pub(crate) fn key(row: &CompareRow) -> [String; 3] {
 pub(crate) fn groups<'a>(found: &'a MatrixComparison, verdicts: &'a [Verdict<'_>]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut judged: Vec<_> = verdicts.iter().map(|verdict| verdict.rows.iter()).collect();
-    for block in found.blocks() {
-        for at in 0..block[0].rows.len() {
-            let row = |(of, judged): (&'a Comparison, &mut std::slice::Iter<'a, JudgedRow>)| {
-                Some((of.rows.get(at)?, judged.next()?))
+    for (block, lines) in found.block_lines() {
+        for line in lines {
+            let row = |((of, judged), at): ((&'a Comparison, &mut std::slice::Iter<'a, JudgedRow>), &Option<usize>)| {
+                Some((of.rows.get((*at)?)?, judged.next()?))
             };
-            let rows: Vec<_> = block.iter().zip(&mut judged).filter_map(row).collect();
-            let key = key(&block[0].rows[at]);
-            let line = Line { of: &block[0], rows };
+            let line = Line { of: &block[0], rows: block.iter().zip(&mut judged).zip(line).map(row).collect() };
+            let key = key(line.first());
             match groups.iter_mut().find(|group| group.key == key) {
                 Some(group) => group.lines.push(line),
                 None => groups.push(Group { key, lines: vec![line] }),
@@ -227,7 +253,7 @@ fn places(found: &MatrixComparison) -> Vec<Place> {
 fn cells(row: &CompareRow, judged: &JudgedRow) -> [String; 2] {
     let mark = match judged.verdict {
         RowVerdict::Identical => return [judged.verdict.name().to_owned(), String::new()],
-        RowVerdict::Worse | RowVerdict::Better => format!("{} ", judged.verdict.name()),
+        RowVerdict::Worse | RowVerdict::Better | RowVerdict::Undecided => format!("{} ", judged.verdict.name()),
         RowVerdict::Same | RowVerdict::Untested => String::new(),
     };
     [format!("{mark}{}", signed(row.compare_pct, 2)), interval(row.ci95)]
@@ -241,7 +267,7 @@ fn mean_cells(mean: Option<GeometricMean>) -> [String; 2] {
 fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
     let places = places(found);
     let columns: Vec<&str> = places.iter().map(|(name, _)| *name).chain(["load", "base ± std%"]).collect();
-    let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "95% interval"]);
+    let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "to base %", "95% interval"]);
     let columns: Vec<&str> = columns.into_iter().chain(of_variants).chain(["n"]).collect();
     let mut table = new_table(&columns, places.len() + 1);
     let mut before: Vec<String> = vec![String::new(); places.len()];
@@ -255,7 +281,14 @@ fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
         });
         let mut cells_of_line: Vec<String> = shown.collect();
         cells_of_line.extend([row.load.clone(), spread(row.base.mean, row.base.std_pct, row.base.n)]);
-        cells_of_line.extend(line.rows.iter().flat_map(|(row, judged)| cells(row, judged)));
+        for of in &line.rows {
+            let Some((row, judged)) = of else {
+                cells_of_line.extend([FAILED.to_owned(), String::new(), String::new()]);
+                continue;
+            };
+            cells_of_line.push(spread(row.with.mean, row.with.std_pct, row.with.n));
+            cells_of_line.extend(cells(row, judged));
+        }
         cells_of_line.push(row.base.n.to_string());
         table.add_row(cells_of_line);
         before = names;
@@ -263,7 +296,10 @@ fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
     let mut mean = vec!["geometric mean".to_owned()];
     mean.resize(places.len() + 2, String::new());
     let of_group = |variant| found.mean(variant, |_, row| key(row) == group.key);
-    mean.extend((0..found.variants.len()).flat_map(|variant| mean_cells(of_group(variant))));
+    for variant in 0..found.variants.len() {
+        mean.push(String::new());
+        mean.extend(mean_cells(of_group(variant)));
+    }
     mean.push(String::new());
     table.add_row(mean);
     let first = group.lines[0].first();
@@ -272,9 +308,9 @@ fn results(found: &MatrixComparison, group: &Group<'_>) -> String {
         Better::Lower => "lower is better",
     };
     let [benchmark, case, metric] = &group.key;
-    let title = format!("{benchmark} {case} {metric}, {}, {good}; %, positive is better", first.unit);
+    let title = format!("{benchmark} {case} {metric}, {}, {good}; ± std%; to base: positive is better", first.unit);
     let mut text = format!("\n{title}\n\n{}", table_text(&table));
-    let all = || group.lines.iter().flat_map(|line| line.rows.iter().map(|(row, _)| row));
+    let all = || group.lines.iter().flat_map(|line| line.there().map(|(row, _)| row));
     if let Some(test) = all().find_map(|row| row.test) {
         let _ = writeln!(
             text,
@@ -302,7 +338,8 @@ pub(crate) struct PowerLine<'a> {
 pub(crate) fn power_lines<'a>(group: &'a Group<'a>) -> Vec<PowerLine<'a>> {
     let mut found: Vec<PowerLine<'a>> = Vec::new();
     for line in &group.lines {
-        let all: Vec<Vec<PowerDifference>> = line.rows.iter().map(|(row, _)| PowerDifference::of(row)).collect();
+        let of = |row: &Option<(&CompareRow, _)>| row.map(|(row, _)| PowerDifference::of(row)).unwrap_or_default();
+        let all: Vec<Vec<PowerDifference>> = line.rows.iter().map(of).collect();
         let mut quantities: Vec<&PowerDifference> = Vec::new();
         for one in all.iter().flatten() {
             if quantities.iter().all(|known| known.quantity != one.quantity) {
@@ -344,8 +381,7 @@ fn power(found: &MatrixComparison, group: &Group<'_>) -> String {
     }
     let [benchmark, case, _] = &group.key;
     format!(
-        "\n{benchmark} {case}, power of the machine, and its energy for each thing done; %, positive is \
-         less\n\n{}{WATTS}",
+        "\n{benchmark} {case}, power of the machine, and its energy by what is done; %, positive is less\n\n{}{WATTS}",
         table_text(&table)
     )
 }
@@ -449,7 +485,8 @@ pub(crate) fn model(verdicts: &[Verdict<'_>]) -> Vec<String> {
         ));
     }
     lines.extend(super::verdict::wide(verdicts));
-    lines
-        .extend(verdicts.first().into_iter().flat_map(|verdict| &verdict.known).map(|known| format!("model: {known}")));
+    lines.extend(super::verdict::starved(verdicts));
+    lines.extend(super::verdict::decided_nothing(verdicts));
+    lines.extend(super::verdict::model(verdicts));
     lines
 }

@@ -9,6 +9,7 @@ use wakelab_study::compare::{Comparison, Control};
 use wakelab_study::sensitivity::{
     Classes, Condition, Influence, Method, SAMPLES_MIN, Sensitivity, SensitivityRow, Side, Verdict,
 };
+use wakelab_study::statistics::log_ratio;
 
 /// So many of the constants that a row follows most are named.
 const NAMED: usize = 3;
@@ -144,7 +145,12 @@ pub(crate) fn depends(row: &SensitivityRow, condition: &Condition) -> String {
 fn strongest(found: &Sensitivity, row: &SensitivityRow) -> String {
     let strength = |one: &Influence| match (one.spearman, one.at_low_pct, one.at_high_pct) {
         (Some(rho), ..) => rho.abs(),
-        (None, Some(low), Some(high)) => (low - row.compare_pct).abs().max((high - row.compare_pct).abs()),
+        (None, Some(low), Some(high)) => {
+            let log = |pct| log_ratio(pct, row.better).unwrap_or(f64::INFINITY);
+            let from_own =
+                |pct: f64| if pct == row.compare_pct { 0.0 } else { (log(pct) - log(row.compare_pct)).abs() };
+            from_own(low).max(from_own(high))
+        }
         _ => 0.0,
     };
     let stands_out = |one: &Influence| match found.method {

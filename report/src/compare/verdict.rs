@@ -3,8 +3,10 @@
 use crate::numbers::{count, fixed, signed};
 use serde_json::{Value, json};
 use textwrap::Options;
-use wakelab_study::compare::half_width_pct;
+use wakelab_measure::NeverRan;
+use wakelab_study::compare::{DecidedNothing, half_width_pct};
 use wakelab_study::sensitivity::{Method, SAMPLES_MIN, Sensitivity, SensitivityRow};
+use wakelab_study::statistics::log_ratio;
 use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 
 /// The columns of the text.
@@ -19,7 +21,9 @@ pub(crate) fn lines(verdict: &Verdict<'_>) -> Vec<String> {
     lines.extend(chance(verdict).map(|chance| format!("chance: {chance}")));
     lines.extend(wide(std::slice::from_ref(verdict)));
     lines.extend(constants(verdict).map(|constants| format!("constants: {constants}")));
-    lines.extend(verdict.known.iter().map(|known| format!("model: {known}")));
+    lines.extend(starved(std::slice::from_ref(verdict)));
+    lines.extend(decided_nothing(std::slice::from_ref(verdict)));
+    lines.extend(model(std::slice::from_ref(verdict)));
     lines
 }
 
@@ -46,6 +50,13 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
         return "none: no row is complete".to_owned();
     }
     let identical = verdict.count(RowVerdict::Identical);
+    if identical == all && verdict.rows.iter().all(|row| row.compares_nothing) {
+        return format!(
+            "none, as nothing was compared: what {with} and {base} differ in decided nothing, and they are identical \
+             in {}{interrupted}",
+            rows(all)
+        );
+    }
     if identical == all {
         return format!("{with} and {base} are identical in {}{interrupted}", rows(all));
     }
@@ -63,11 +74,23 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
     }
     let of = |which| -> Vec<&JudgedRow> { verdict.rows_that_are(which).collect() };
     let (better, worse, same) = (of(RowVerdict::Better), of(RowVerdict::Worse), verdict.count(RowVerdict::Same));
+    let undecided = of(RowVerdict::Undecided);
     let small = verdict.rows.iter().filter(|row| row.is_small()).count();
     let mut text = if small > 0 && small + identical == all {
         format!(
             "{with} differs from {base} by less than 5% in {}, which is too little for the model to tell",
             rows(small)
+        )
+    } else if better.is_empty() && worse.is_empty() && !undecided.is_empty() {
+        let found = if all == 1 { String::new() } else { format!(" in {} of {}", undecided.len(), rows(all)) };
+        format!(
+            "undecided: {with} differs from {base}{found}{}, but {}",
+            named(verdict, &undecided),
+            match undecided.iter().filter(|row| row.starves_ahead()).count() {
+                0 => "not as surely with other constants",
+                n if n == undecided.len() => "tasks never ran on the side that is ahead",
+                _ => "not as surely with other constants, or with tasks that never ran on the side that is ahead",
+            }
         )
     } else if better.is_empty() && worse.is_empty() {
         format!("no difference between {base} and {with} is shown in {}", rows(all))
@@ -91,6 +114,9 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
             )
         }
     };
+    if !undecided.is_empty() && better.len() + worse.len() > 0 {
+        text += &format!(", undecided in {}{}", undecided.len(), named(verdict, &undecided));
+    }
     if identical > 0 {
         text += &format!(", {identical} identical");
     }
@@ -114,7 +140,7 @@ fn rows(n: usize) -> String {
 /// The largest differences in brackets, with their intervals; nothing for no rows.
 fn named(verdict: &Verdict<'_>, which: &[&JudgedRow]) -> String {
     let mut largest = which.to_vec();
-    largest.sort_by(|a, b| b.compare_pct.abs().total_cmp(&a.compare_pct.abs()));
+    largest.sort_by(|a, b| b.size().total_cmp(&a.size()));
     let one = |row: &&JudgedRow| {
         let interval = row.ci95.map_or_else(String::new, |[low, high]| format!(" [{}, {}]", whole(low), whole(high)));
         format!("{}%{interval} at {}", whole(row.compare_pct), place(verdict, row))
@@ -125,6 +151,75 @@ fn named(verdict: &Verdict<'_>, which: &[&JudgedRow]) -> String {
         n if n > NAMED => format!(" ({} and {} more)", told.join(", "), n - NAMED),
         _ => format!(" ({})", told.join(", ")),
     }
+}
+
+/// The sides on which tasks of the workload never ran, a line each with the row with the most.
+pub(super) fn starved(verdicts: &[Verdict<'_>]) -> Vec<String> {
+    let of_side = |verdict: &Verdict<'_>, at: usize| {
+        let rows: Vec<&JudgedRow> = verdict.rows.iter().filter(|row| row.never_ran[at].count > 0).collect();
+        // The first of those with the most.
+        let worst =
+            rows.iter().copied().reduce(|a, b| if b.never_ran[at].count > a.never_ran[at].count { b } else { a })?;
+        let NeverRan { count: starved, of, names } = &worst.never_ran[at];
+        let more = if (names.len() as u64) < *starved { ", ..." } else { "" };
+        let name = match (at, verdicts.len()) {
+            (0, _) => side(&verdict.base, "the base side").to_owned(),
+            (_, 1) => side(&verdict.with, "the other side").to_owned(),
+            _ => verdict.with.clone(),
+        };
+        let others =
+            if rows.len() > 1 { format!(", and some in {} more", self::rows(rows.len() - 1)) } else { String::new() };
+        Some(format!(
+            "starved: {name}: {starved} of {} ({}{more}) never ran in the measured time at {}{others}",
+            count(*of, "task"),
+            names.join(", "),
+            place(verdict, worst),
+        ))
+    };
+    // All variants have one base.
+    let base = verdicts.first().and_then(|verdict| of_side(verdict, 0));
+    base.into_iter().chain(verdicts.iter().filter_map(|verdict| of_side(verdict, 1))).collect()
+}
+
+/// The settings that decided nothing, and why, each with its rows: a line each.
+pub(super) fn decided_nothing(verdicts: &[Verdict<'_>]) -> Vec<String> {
+    let mut found: Vec<(&DecidedNothing, Vec<(&Verdict<'_>, &JudgedRow)>)> = Vec::new();
+    for (verdict, row) in verdicts.iter().flat_map(|verdict| verdict.rows.iter().map(move |row| (verdict, row))) {
+        for one in &row.decided_nothing {
+            match found.iter_mut().find(|(known, _)| *known == one) {
+                Some((_, rows)) => rows.push((verdict, row)),
+                None => found.push((one, vec![(verdict, row)])),
+            }
+        }
+    }
+    let all: usize = verdicts.iter().map(|verdict| verdict.rows.len()).sum();
+    let line = |(one, which): &(&DecidedNothing, Vec<(&Verdict<'_>, &JudgedRow)>)| {
+        let DecidedNothing { setting, why } = one;
+        let places: Vec<String> = which.iter().take(NAMED).map(|(verdict, row)| place(verdict, row)).collect();
+        let more = if which.len() > NAMED { format!(" and {} more", which.len() - NAMED) } else { String::new() };
+        let place = match which.len() {
+            n if n == all => String::new(),
+            n => format!(" in {n} of {} ({}{more})", rows(all), places.join(", ")),
+        };
+        format!("mechanism: {setting} decided nothing{place}: {why}")
+    };
+    found.iter().map(line).collect()
+}
+
+/// How right such predictions were: a line for each benchmark, and one for schedulers of sched_ext.
+pub(super) fn model(verdicts: &[Verdict<'_>]) -> Vec<String> {
+    let Some(first) = verdicts.first() else { return Vec::new() };
+    let mut lines: Vec<String> = first.known.iter().map(|known| format!("model: {known}")).collect();
+    let mut schedulers: Vec<&str> = verdicts.iter().flat_map(|it| &it.schedulers).map(String::as_str).collect();
+    schedulers.dedup();
+    if !schedulers.is_empty() {
+        lines.push(format!(
+            "model: no record for sched_ext schedulers: no published result tells how right such predictions of {} \
+             are; the record of the fair class does not",
+            schedulers.join(", ")
+        ));
+    }
+    lines
 }
 
 /// Whole per cents from 10 on, else one decimal.
@@ -232,7 +327,9 @@ fn constants(verdict: &Verdict<'_>) -> Option<String> {
 fn spread(found: &Sensitivity) -> Option<String> {
     let ends = |row: &SensitivityRow| row.range.map(|[low, _, high]| (low, high));
     let widest = found.rows.iter().filter_map(|row| Some((row, ends(row)?)));
-    let (row, (low, high)) = widest.max_by(|(_, a), (_, b)| (a.1 - a.0).total_cmp(&(b.1 - b.0)))?;
+    let log = |pct, row: &SensitivityRow| log_ratio(pct, row.better).unwrap_or(f64::INFINITY);
+    let width = |row: &SensitivityRow, (low, high)| log(high, row) - log(low, row);
+    let (row, (low, high)) = widest.max_by(|(a, of_a), (b, of_b)| width(a, *of_a).total_cmp(&width(b, *of_b)))?;
     let place = if found.rows.len() > 1 { format!(" at {} {}", row.case, row.load) } else { String::new() };
     Some(format!(
         "compare% is between {} and {}{place} in {}",
@@ -250,9 +347,11 @@ pub(super) fn json(verdict: &Verdict<'_>) -> Value {
         "better": verdict.count(RowVerdict::Better),
         "worse": verdict.count(RowVerdict::Worse),
         "identical": verdict.count(RowVerdict::Identical),
+        "undecided": verdict.count(RowVerdict::Undecided),
         "same": verdict.count(RowVerdict::Same),
         "untested": verdict.count(RowVerdict::Untested),
         "control_pct": verdict.control_pct,
         "constants": verdict.constants,
+        "schedulers": verdict.schedulers,
     })
 }

@@ -6,8 +6,9 @@ use super::machine::machine;
 use super::{KERNELS_OWN, TEXT, opt, table, text};
 use crate::VERSION;
 use crate::compare::{
-    MatrixGroup, MatrixLine, MatrixPowerLine, WATTS, matrix_differences, matrix_groups, matrix_kernels, matrix_key,
-    matrix_machines, matrix_overs, matrix_power_lines, matrix_verdict_lines, number_of_runs,
+    FAILED, MatrixGroup, MatrixLine, MatrixPowerLine, WATTS, matrix_differences, matrix_failed_lines, matrix_groups,
+    matrix_kernels, matrix_key, matrix_machines, matrix_overs, matrix_power_lines, matrix_verdict_lines,
+    number_of_runs,
 };
 use crate::numbers::{switches, thousands};
 use crate::survey::{conclusions as survey_lines, notes as survey_notes};
@@ -15,7 +16,7 @@ use wakelab_page::{
     Cell, Comparison as Changes, Error, Estimate, Kind, Metric, MetricRow, Page, Place, Run, Section, Table,
     Verdict as PageVerdict, render,
 };
-use wakelab_study::compare::{Better, MatrixComparison, PowerDifference};
+use wakelab_study::compare::{Better, CompareRow, MatrixComparison, PowerDifference};
 use wakelab_study::geometric_mean::GeometricMean;
 use wakelab_study::survey::{Ranked, ranking};
 use wakelab_study::verdict::{RowVerdict, Verdict};
@@ -129,8 +130,8 @@ fn case(group: &MatrixGroup<'_>) -> String {
 /// The workload with the largest change.
 fn largest(groups: &[MatrixGroup<'_>]) -> Place {
     let change = |group: &MatrixGroup<'_>| {
-        let rows = group.lines.iter().flat_map(|line| &line.rows);
-        rows.map(|(row, _)| row.compare_pct.abs()).fold(0.0, f64::max)
+        let rows = group.lines.iter().flat_map(MatrixLine::there);
+        rows.map(|(_, judged)| judged.size()).fold(0.0, f64::max)
     };
     let most = groups.iter().max_by(|a, b| change(a).total_cmp(&change(b)));
     Place { case: most.map(case).unwrap_or_default(), load: String::new() }
@@ -143,7 +144,7 @@ fn metrics(found: &MatrixComparison, group: &MatrixGroup<'_>) -> Vec<Metric> {
     let first = group.lines[0].first();
     let of_variant = |(at, name): (usize, &String)| {
         let row = |line: &MatrixLine<'_>| {
-            let (row, judged) = line.rows.get(at)?;
+            let (row, judged) = (*line.rows.get(at)?)?;
             Some(MetricRow { load: place(found, line), base: UNKNOWN, with: UNKNOWN, ..change(row, judged) })
         };
         let of_several = if found.variants.len() > 1 { format!(", {name}") } else { String::new() };
@@ -202,13 +203,14 @@ fn ranks(found: &MatrixComparison, ranked: &[Ranked<'_>], idle: &[usize]) -> Sec
 /// A workload of a survey: a line for each switch, with a column for each load.
 fn by_load(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>, ranked: &[Ranked<'_>]) -> Table {
     let line = |one: &Ranked<'_>| {
-        let rows = || group.lines.iter().filter_map(|line| line.rows.get(one.variant));
+        let rows = || group.lines.iter().map(|line| line.rows.get(one.variant).copied().flatten());
         let mean = found.mean(one.variant, |_, row| matrix_key(row) == group.key);
         let mut cells = vec![text(found.variants[one.variant].clone())];
         cells.extend(mean.map_or([Cell::Empty, Cell::Empty, Cell::Empty], |mean| difference(mean.pct, mean.ci95)));
-        cells.extend(rows().map(|(row, _)| opt(Some(row.compare_pct).filter(|pct| pct.is_finite()), 2)));
+        let pct = |of: Option<(&CompareRow, _)>| of.map(|(row, _)| row.compare_pct).filter(|pct| pct.is_finite());
+        cells.extend(rows().map(|of| opt(pct(of), 2)));
         for verdict in [RowVerdict::Better, RowVerdict::Worse] {
-            let loads = rows().filter(|(_, judged)| judged.verdict == verdict).map(|(row, _)| row.load.as_str());
+            let loads = rows().flatten().filter(|(_, of)| of.verdict == verdict).map(|(row, _)| row.load.as_str());
             cells.push(text(loads.collect::<Vec<_>>().join(", ")));
         }
         cells
@@ -280,6 +282,7 @@ fn notes(found: &MatrixComparison) -> Vec<String> {
     if !found.complete {
         notes.push("The comparison was interrupted: rows are missing.".to_owned());
     }
+    notes.extend(matrix_failed_lines(found));
     notes
 }
 
@@ -350,7 +353,11 @@ fn results(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Tabl
         let (of, row) = (&line.of.experiment, line.first());
         let mut cells = vec![text(of.machine.clone()), text(of.kernel.clone()), text(row.load.clone())];
         cells.extend([opt(Some(row.base.mean), 2), Cell::Number(row.base.n as f64, 0)]);
-        for (row, judged) in &line.rows {
+        for of in &line.rows {
+            let Some((row, judged)) = of else {
+                cells.extend([Cell::Empty, Cell::Empty, Cell::Empty, text(FAILED)]);
+                continue;
+            };
             cells.extend(difference(row.compare_pct, row.ci95));
             let said = !matches!(judged.verdict, RowVerdict::Same | RowVerdict::Untested);
             cells.push(text(if said { judged.verdict.name() } else { "" }));
@@ -379,8 +386,7 @@ fn power(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Option
         cells
     };
     let first = [("Machine", TEXT), ("Kernel", TEXT), ("Load", TEXT), ("Of", TEXT), ("Base", "")];
-    let caption =
-        format!("{}: power of the machine, and its energy for each thing done; positive is less", case(group));
+    let caption = format!("{}: power of the machine, and its energy by what is done; positive is less", case(group));
     let rows = lines.iter().map(row).collect();
     let id = format!("workload-{}-power-table", at + 1);
     (!lines.is_empty()).then(|| with_columns(&id, &caption, &first, &of_variants(found, false), rows))

@@ -118,7 +118,7 @@ pub trait AsymView {
 
 /// What search policies keep between searches, and the clock of SIS_PROP. The defaults are those of a system in which
 /// no policy that reads them is on.
-pub trait PolicyView {
+pub trait PolicyView: RqView {
     /// What the policies keep of LLCs and CPUs; `None` if the view has no such state, as a recorded snapshot has none.
     fn policies(&self) -> Option<&PolicyStates> {
         None
@@ -133,6 +133,12 @@ pub trait PolicyView {
     /// has made, for a view in which they take time though they are all made in one call.
     fn cpu_clock(&self, _cpu: Cpu, _probes: u32) -> u64 {
         0
+    }
+
+    /// SIS_SHORT and its forms: `rq->nr_running` of the target, read together with
+    /// [`curr_dur_avg`](Self::curr_dur_avg).
+    fn target_nr_running(&self, cpu: Cpu) -> u32 {
+        self.nr_running(cpu)
     }
 
     /// SIS_SHORT and its forms: `se.dur_avg` of the running task, ns; 0 if it is not known or nothing runs.

@@ -68,7 +68,7 @@ pub fn wake_affine(
     rules: &Rules<'_>,
     wakeup: &Wakeup<'_>,
     imbalance_pct: u32,
-    view: &(impl IdleView + RqView + PolicyView),
+    view: &(impl IdleView + PolicyView),
 ) -> (Cpu, AffineDetail) {
     let (this_cpu, prev_cpu) = (wakeup.waker.cpu, wakeup.wakee.prev_cpu);
     if rules.features.has(Feature::WA_IDLE)
@@ -89,7 +89,7 @@ pub fn wake_affine(
 pub fn wake_affine_idle(
     rules: &Rules<'_>,
     wakeup: &Wakeup<'_>,
-    view: &(impl IdleView + RqView + PolicyView),
+    view: &(impl IdleView + PolicyView),
 ) -> Option<(Cpu, Affine)> {
     let (this_cpu, prev_cpu) = (wakeup.waker.cpu, wakeup.wakee.prev_cpu);
     // An idle waking CPU means an interrupt. Its CPU is as good as prev only if they share a cache: otherwise the

@@ -1,6 +1,9 @@
 //! Schedulers in BPF in simulated time.
 
 mod cgroups;
+mod fuzz_corpus;
+mod hangs;
+mod hostile;
 mod hotplug;
 mod misbehaves;
 mod qmap;

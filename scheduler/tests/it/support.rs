@@ -44,6 +44,28 @@ pub fn simulate_on(
     load: &Workload,
     until: u64,
 ) -> (Result<Outcome, SimError>, Done) {
+    let mut done = Done::default();
+    (run(kernel, scheduler, (machine, load), until, &mut done, &AtomicBool::new(false)), done)
+}
+
+/// Runs a load on the machine `test-2c`, under a scheduler of 7.2, until a time or until `stop` is set.
+pub fn simulate_until(
+    scheduler: &dyn Scheduler,
+    load: &Workload,
+    until: u64,
+    stop: &AtomicBool,
+) -> Result<Outcome, SimError> {
+    run("v7.2", scheduler, ("test-2c", load), until, &mut Done::default(), stop)
+}
+
+fn run(
+    kernel: &str,
+    scheduler: &dyn Scheduler,
+    (machine, load): (&str, &Workload),
+    until: u64,
+    done: &mut Done,
+    stop: &AtomicBool,
+) -> Result<Outcome, SimError> {
     let machine = wakelab_machine::get(machine).unwrap();
     let kernel = Preset::get(kernel).unwrap();
     let setup = Setup {
@@ -58,8 +80,7 @@ pub fn simulate_on(
         pm: None,
         scheduler: Some(scheduler),
     };
-    let mut done = Done::default();
-    (run_dyn(&setup, &mut done, &AtomicBool::new(false)), done)
+    run_dyn(&setup, done, stop)
 }
 
 /// Tasks that compute for ever, a millisecond after the other.

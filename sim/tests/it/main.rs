@@ -16,6 +16,7 @@ mod idle_cpus;
 mod idle_states;
 mod interrupts;
 mod list;
+mod neutral_switches;
 mod newidle;
 mod pelt_sums;
 mod postings;

@@ -1,9 +1,9 @@
 //! The key of a run, and the identity of the program that runs it.
 
 use std::fmt::{self, Debug, Write};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use wakelab_input::files;
 use wakelab_kernel::Feature;
 use wakelab_sched::select::policy;
 use wakelab_sim::Setup;
@@ -40,12 +40,17 @@ impl Key {
         Key(blake3::Hasher::new().update(self.bytes()).update(b"regret").finalize())
     }
 
+    /// Returns a key that depends only on `name`, for tests of what is stored.
+    pub fn named(name: &str) -> Self {
+        Key(blake3::hash(name.as_bytes()))
+    }
+
     /// Returns the key in hexadecimal.
     pub(super) fn hex(&self) -> String {
         self.0.to_hex().to_string()
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }
@@ -90,7 +95,7 @@ impl Program {
     /// Fails if the file cannot be read.
     pub fn of(file: &Path) -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(File::open(file)?)?;
+        hasher.update_reader(files::open_file(file)?)?;
         Ok(Program(*hasher.finalize().as_bytes()))
     }
 

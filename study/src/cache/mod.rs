@@ -12,6 +12,8 @@ pub use key::{Key, Program};
 pub use store::{LIMIT_BYTES, SCHEDULERS, Store, StoreError};
 
 use crate::compare::{RunId, Runner, Why};
+use crate::estimate::{RunCost, like};
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup};
@@ -37,15 +39,28 @@ impl Runner for Cached<'_> {
         if let Some(stats) = self.store.get(&key) {
             return Ok(Some(stats));
         }
+        let began = thread_cpu_s();
         let stats = self.runner.stats(id, setup, settle_ns, stop)?;
         if let Some(stats) = &stats {
             self.store.put(&key, stats);
+            let cpu_s = thread_cpu_s() - began;
+            self.store.note_cost(&RunCost { cpu_s, ..like(setup, settle_ns + stats.measured_ns) });
         }
         Ok(stats)
+    }
+
+    fn costs(&self) -> Vec<RunCost> {
+        self.store.costs()
     }
 
     fn keeps(&self, setup: &Setup<'_>, settle_ns: u64, regret: bool) -> bool {
         let key = Key::new(self.store.program(), setup, settle_ns);
         self.store.has(&if regret { key.with_regret() } else { key })
     }
+}
+
+/// The CPU time of this thread so far, s: a run is made by one thread.
+fn thread_cpu_s() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

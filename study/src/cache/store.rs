@@ -1,22 +1,32 @@
 //! The folder of stored runs.
 
 use super::{Key, Program};
+use crate::estimate::{RunCost, line, read_lines};
 use std::fs::{self, DirEntry, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
+use wakelab_input::files;
 use wakelab_measure::RunStats;
 
 /// The limit of the size of the folder, bytes: 512 MiB, about 130,000 runs.
 pub const LIMIT_BYTES: u64 = 512 << 20;
+
+/// The largest entry that is read, bytes. One has some KiB.
+const ENTRY_MAX: u64 = 64 << 20;
 
 /// The folder inside of it with compiled schedulers, which are no runs.
 pub const SCHEDULERS: &str = "schedulers";
 
 /// The tag by which other programs recognise a cache, so that backups leave the folder out (bford.info/cachedir).
 const TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# Runs that wakelab has made; it can all be deleted.\n";
+
+/// The file inside of it with what runs took on this machine, a line each ([`RunCost`]).
+const COSTS: &str = "costs";
+/// From this size on it is written again, with the lines of the last runs.
+const COSTS_BYTES: u64 = 1 << 20;
 
 /// The folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +117,7 @@ impl Store {
             return None;
         }
         let path = self.path(key);
-        let bytes = match fs::read(&path) {
+        let bytes = match files::read_file(&path, ENTRY_MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             read => read,
         };
@@ -143,6 +153,40 @@ impl Store {
         if let Err(error) = written {
             self.warn(format!("{}: {error}; results are not kept there", self.folder.display()));
         }
+    }
+
+    /// Stores these bytes as the numbers of a run, for tests of reading: with a checksum that fits, whatever they are.
+    ///
+    /// # Errors
+    /// Fails if they cannot be written.
+    pub fn put_bytes(&self, key: &Key, numbers: &[u8]) -> io::Result<()> {
+        let path = self.path(key);
+        let folder = path.parent().expect("an entry lies in a folder");
+        fs::create_dir_all(folder).and_then(|()| write_whole(&path, &entry(key, numbers)))
+    }
+
+    /// Notes what a run took, for estimates. If that fails, nothing is lost but the estimate.
+    pub(super) fn note_cost(&self, cost: &RunCost) {
+        let path = self.folder.join(COSTS);
+        let too_long = fs::metadata(&path).is_ok_and(|data| data.len() > COSTS_BYTES);
+        let lines = if too_long { self.costs().iter().map(line).collect() } else { String::new() };
+        // A line is written at once, so that those of several programs do not mix.
+        let _ = match too_long {
+            true => write_whole(&path, (lines + &line(cost)).as_bytes()),
+            false => File::options()
+                .append(true)
+                .create(true)
+                .open(&path)
+                .and_then(|mut file| file.write_all(line(cost).as_bytes())),
+        };
+    }
+
+    /// What runs took, those that were made last at the end; empty if nothing was noted.
+    pub(super) fn costs(&self) -> Vec<RunCost> {
+        let mut text = Vec::new();
+        let file = files::open_own(&self.folder.join(COSTS));
+        let read = file.and_then(|file| file.take(2 * COSTS_BYTES).read_to_end(&mut text));
+        read.map_or_else(|_| Vec::new(), |_| read_lines(&String::from_utf8_lossy(&text)))
     }
 
     /// Deletes the entries that were used longest ago until at most `limit` bytes are in use, and returns the number of
@@ -183,8 +227,11 @@ const FORMAT: &[u8] = b"wakelab run 1\n";
 
 /// Returns the bytes of an entry: a line that names the format, a checksum, and the numbers.
 pub(super) fn encode(key: &Key, stats: &RunStats) -> Vec<u8> {
-    let numbers = postcard::to_stdvec(stats).expect("plain data can be written to memory");
-    [FORMAT, checksum(key, &numbers).as_bytes(), &numbers].concat()
+    entry(key, &postcard::to_stdvec(stats).expect("plain data can be written to memory"))
+}
+
+fn entry(key: &Key, numbers: &[u8]) -> Vec<u8> {
+    [FORMAT, checksum(key, numbers).as_bytes(), numbers].concat()
 }
 
 /// Returns the run in the bytes of an entry; `None` if they are not whole, or belong to another key.

@@ -1,5 +1,8 @@
 //! The round that a task does again and again, if it does: what it does between waits, in the same order each time.
 //!
+//! A cycle takes the time that was recorded: what is left out of it are rounds that look like several in one, and waits
+//! that break into it now and then. A burst of messages after each expiry of a timer is no cycle without the timer.
+//!
 //! A recording shows a wait only where a task slept. A reply that is there in time is read without one, so that some
 //! rounds look like two in one. A task for which most rounds are alike is taken to do that round for ever, with amounts
 //! of work drawn from those that were recorded. Whether the rounds of tasks that wake each other fit together is shown
@@ -30,8 +33,15 @@ const MOST_ROUNDS: u32 = 64 * ROUNDS;
 /// The most messages in a mailbox of tasks whose rounds fit together.
 const MOST_WAITING: u32 = 32;
 
-/// Returns the program of a task as a first part and a cycle. Returns `None` if its rounds are not alike.
-pub(super) fn of(ops: &[CapturedOp]) -> Option<CapturedProgram> {
+/// The part of the time of all rounds that those which are left out of a cycle may take: as long as those of it, or the
+/// task would do its rounds more than twice as fast as it was recorded.
+const MOST_TIME_LEFT_OUT: f64 = 0.5;
+/// The part of it that those may take which end with a timer or a device. What paces a task is not left out.
+const MOST_SLEEP_LEFT_OUT: f64 = 0.1;
+
+/// Returns the program of a task as a first part and a cycle. Returns `None` if its rounds are not alike, or if the
+/// cycle does not take the time that they took. `ends` has when each of its waits ended, ns.
+pub(super) fn of(ops: &[CapturedOp], ends: &[u64]) -> Option<CapturedProgram> {
     // What comes up to the first wait is the rest of a round.
     let rounds: Vec<&[CapturedOp]> = ops.split_inclusive(CapturedOp::waits).collect();
     let (first, rounds) = rounds.split_first()?;
@@ -40,6 +50,8 @@ pub(super) fn of(ops: &[CapturedOp]) -> Option<CapturedProgram> {
     if rounds.len() < LEAST_ROUNDS {
         return None;
     }
+    let elapsed: Vec<u64> = ends.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+    debug_assert_eq!(elapsed.len(), rounds.len(), "each round ends with a wait");
     let mut kinds: FxHashMap<Vec<CapturedOp>, usize> = FxHashMap::default();
     let shapes: Vec<usize> = rounds
         .iter()
@@ -61,18 +73,34 @@ pub(super) fn of(ops: &[CapturedOp]) -> Option<CapturedProgram> {
     };
     let done = |ops: &[CapturedOp]| ops.iter().filter(|op| **op == CapturedOp::Done).count() as f64;
     let all_done = rounds.iter().map(|round| done(round)).sum::<f64>() / rounds.len() as f64;
-    let program = |(same, length, before): (Vec<Vec<usize>>, usize, usize), most_off: f64| {
-        let same: Vec<Vec<&[CapturedOp]>> = same.iter().map(|at| at.iter().map(|&at| rounds[at]).collect()).collect();
+    let program = |(places, length, before): (Vec<Vec<usize>>, usize, usize), most_off: f64| {
+        let same: Vec<Vec<&[CapturedOp]>> = places.iter().map(|at| at.iter().map(|&at| rounds[at]).collect()).collect();
         let cycle = cycle(&same);
         // Rounds without the transactions that the task does now and then, or with more of them, are not what it does.
         let off = (done(&cycle) / length as f64 - all_done).abs();
+        let in_time = takes_its_time(rounds, &elapsed, &places, before);
         let before = rounds[..before].iter().flat_map(|round| round.iter().cloned());
-        (off <= most_off * all_done && (all_done == 0.0 || done(&cycle) > 0.0))
+        (in_time && off <= most_off * all_done && (all_done == 0.0 || done(&cycle) > 0.0))
             .then(|| CapturedProgram { first: first.iter().cloned().chain(before).collect(), for_ever: cycle })
     };
     let close = |found| program(found, MOST_OFF_DONE);
     let any = |found| program(found, f64::MAX);
     by_place().find_map(close).or_else(|| by_begin().find_map(close)).or_else(|| by_place().find_map(any))
+}
+
+/// Whether a cycle of the rounds at these places takes about the time of all rounds, from the first that is in it on.
+fn takes_its_time(rounds: &[&[CapturedOp]], elapsed: &[u64], places: &[Vec<usize>], before: usize) -> bool {
+    let mut kept = vec![false; rounds.len()];
+    places.iter().flatten().for_each(|&at| kept[at] = true);
+    let (mut all, mut left_out, mut paced) = (0.0, 0.0, 0.0);
+    for (at, &ns) in elapsed.iter().enumerate().skip(before) {
+        all += ns as f64;
+        if !kept[at] {
+            left_out += ns as f64;
+            paced += if rounds[at].last() == Some(&CapturedOp::Receive) { 0.0 } else { ns as f64 };
+        }
+    }
+    left_out <= MOST_TIME_LEFT_OUT * all && paced <= MOST_SLEEP_LEFT_OUT * all
 }
 
 /// The rounds that are alike at each place of cycles of so many, one after another from the first on. Returns `None` if
@@ -228,6 +256,38 @@ mod tests {
         assert!(!runs_for_ever(&BTreeMap::from([(0, alone), (1, stuck)]), &Shared::default()));
     }
 
+    /// The cycle of rounds of which each took this long, ns.
+    fn of_rounds(ops: &[CapturedOp], took: impl Fn(usize) -> u64) -> Option<CapturedProgram> {
+        let waits = ops.iter().filter(|op| op.waits()).count();
+        let mut now = 0;
+        let end = |at| {
+            now += took(at);
+            now
+        };
+        of(ops, &(0..waits).map(end).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_burst_after_each_expiry_of_a_timer_is_no_cycle_without_the_timer() {
+        let mut ops = vec![CapturedOp::Receive];
+        for _ in 0..3 {
+            ops.extend((0..3).flat_map(|_| [run(20), send(1), CapturedOp::Receive]));
+            ops.extend([run(20), CapturedOp::Sleep(Amount::Ns(100_000))]);
+        }
+        let of_burst = |at: usize| if at.is_multiple_of(4) { 100_000 } else { 46 };
+        // There are too few rounds for a cycle of four.
+        assert_eq!(of_rounds(&ops, of_burst), None);
+        let burst = ops[1..].to_vec();
+        for _ in 0..4 {
+            ops.extend(burst.iter().cloned());
+        }
+        let found = of_rounds(&ops, of_burst).expect("a cycle of four waits");
+        assert_eq!(found.for_ever.iter().filter(|op| op.waits()).count(), 4);
+        assert!(found.for_ever.contains(&CapturedOp::Sleep(Amount::Ns(100_000))));
+        // If the timer is as short as a round trip it still paces the task.
+        assert_eq!(of_rounds(&ops[..14], |_| 46), None);
+    }
+
     #[test]
     fn a_round_is_found_though_some_are_two_in_one() {
         let mut ops = vec![run(3), CapturedOp::Receive];
@@ -238,7 +298,7 @@ mod tests {
             }
             ops.push(CapturedOp::Receive);
         }
-        let found = of(&ops).expect("most rounds are alike");
+        let found = of_rounds(&ops, |_| 100).expect("most rounds are alike");
         assert_eq!(found.first, [run(3), CapturedOp::Receive]);
         assert!(matches!(
             &found.for_ever[..],
@@ -254,11 +314,11 @@ mod tests {
         for _ in 0..20 {
             ops.extend([run(5), CapturedOp::Receive, run(7), send(1), CapturedOp::Sleep(Amount::Ns(9))]);
         }
-        let found = of(&ops).expect("they are alike");
+        let found = of_rounds(&ops, |_| 100).expect("they are alike");
         assert_eq!(found.for_ever, ops[1..6]);
         let irregular: Vec<_> = (0..60).flat_map(|n| vec![send(n * n % 7); 1 + (n % 5) as usize]).collect();
         let irregular: Vec<_> = irregular.chunks(3).flat_map(|ops| [ops, &[CapturedOp::Receive]].concat()).collect();
-        assert_eq!(of(&irregular), None);
+        assert_eq!(of_rounds(&irregular, |_| 100), None);
     }
 
     #[test]

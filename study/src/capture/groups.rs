@@ -3,8 +3,9 @@
 use super::conversations::completed;
 use super::cycle::{self, pooled};
 use super::program::{CapturedOp, CapturedProgram, Repeats, Sleeps, of_window, steps, take_time};
+use super::replay::{self, Activity};
 use super::streams;
-use super::timeline::{Step, TaskNr, Timelines, family};
+use super::timeline::{Step, TaskNr, Timeline, Timelines, family};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -35,6 +36,8 @@ pub(super) struct Group {
     pub(super) shared: Shared,
     /// How many messages that woke nobody were taken for granted.
     pub(super) implied: u64,
+    /// What was recorded of its tasks, and of those of all groups that it stands for.
+    pub(super) recorded: Activity,
 }
 
 /// The mailbox that a task reads, if that is not its own.
@@ -44,7 +47,8 @@ impl Group {
     /// A group whose tasks do their rounds for ever, each with a mailbox of its own.
     pub(super) fn of(lines: &Timelines, programs: Programs) -> Self {
         let kernel = programs.keys().all(|&task| lines.tasks[task as usize].attributes.kernel_thread);
-        Group { programs, cycles: true, instances: 1, kernel, once: false, shared: Shared::new(), implied: 0 }
+        let recorded = Activity::recorded(lines, programs.keys().copied());
+        Group { programs, cycles: true, instances: 1, kernel, once: false, shared: Shared::new(), implied: 0, recorded }
     }
 
     /// Whether each instance has its own tasks of it.
@@ -70,6 +74,11 @@ impl Group {
         found
     }
 
+    /// Whether its tasks count transactions or rounds.
+    pub(super) fn counts(&self) -> bool {
+        self.programs.values().flat_map(CapturedProgram::ops).any(|op| *op == CapturedOp::Done)
+    }
+
     /// The tasks that others of the group fork.
     pub(super) fn forked(&self) -> FxHashSet<TaskNr> {
         let child = |op: &CapturedOp| if let CapturedOp::Fork(child) = op { Some(*child) } else { None };
@@ -77,19 +86,52 @@ impl Group {
     }
 }
 
-/// The groups of all tasks that did anything, each a model that goes on for ever: cycles where tasks have them, or else
-/// the steps up to the time at which all programs together have `most_steps`. Also returns that time, ns; it is later
-/// than all if there are not so many.
+/// The groups of all tasks that did anything, each a model that goes on for ever: cycles where tasks have them that
+/// take the time that was recorded, or else the steps up to the time at which all programs together have `most_steps`.
+/// Also returns that time, ns; it is later than all if there are not so many.
 pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> (Vec<Group>, u64) {
     let regular = |tasks: Vec<TaskNr>| {
         let found = regular(lines, &tasks, marks);
         (tasks, found)
     };
-    let found: Vec<(Vec<TaskNr>, Option<Group>)> = members(lines).into_iter().map(regular).collect();
+    let mut found: Vec<(Vec<TaskNr>, Option<Group>)> = members(lines).into_iter().map(regular).collect();
+    let cycles: Vec<&Group> = found.iter().filter_map(|(_, group)| group.as_ref()).collect();
+    let does = replay::replay(lines, &cycles, lines.to_ns - lines.from_ns);
+    let too_fast: Vec<bool> =
+        does.of.iter().zip(&cycles).map(|(of, group)| does.is_too_fast(of, &group.recorded)).collect();
+    let kept = found.iter_mut().filter_map(|(_, group)| group.is_some().then_some(group));
+    // Rounds that take less time than they took are not what the group does: its window is.
+    kept.zip(too_fast).filter(|(_, too_fast)| *too_fast).for_each(|(group, _)| *group = None);
     let irregular = found.iter().filter(|(_, group)| group.is_none()).flat_map(|(tasks, _)| tasks);
     let to_ns = cut(lines, irregular, most_steps);
     let groups = found.into_iter().map(|(tasks, group)| group.unwrap_or_else(|| window(lines, &tasks, to_ns, marks)));
     (merged(lines, groups.filter(|group| !group.programs.is_empty()).collect()), to_ns)
+}
+
+/// Counts something where nobody waits, so that there are no rounds, and the source has no transactions: messages, or,
+/// without any, what each task does until it begins anew, or ends.
+pub(super) fn add_done(groups: &mut [Group]) {
+    if groups.iter().any(Group::counts) {
+        return;
+    }
+    let sends = |op: &CapturedOp| matches!(op, CapturedOp::Send { .. });
+    let messages = groups.iter().flat_map(|group| group.programs.values()).any(|program| program.ops().any(sends));
+    for program in groups.iter_mut().flat_map(|group| group.programs.values_mut()) {
+        let ops = if program.for_ever.is_empty() { &mut program.first } else { &mut program.for_ever };
+        ops.retain(|op| *op != CapturedOp::Begin);
+        let mut counted = vec![CapturedOp::Begin];
+        for op in ops.drain(..) {
+            let is_end = op == CapturedOp::EndOfRound && !messages;
+            let is_sent = messages && sends(&op);
+            counted.extend(is_end.then_some(CapturedOp::Done));
+            counted.push(op);
+            counted.extend(is_sent.then_some([CapturedOp::Done, CapturedOp::Begin]).into_iter().flatten());
+        }
+        if !messages && !counted.contains(&CapturedOp::Done) {
+            counted.push(CapturedOp::Done);
+        }
+        *ops = counted;
+    }
 }
 
 /// A group whose tasks do the steps of the window again and again.
@@ -203,13 +245,19 @@ fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool, shared: &Shared) -> 
             take_time(&mut ops);
             return Some((task, CapturedProgram { first: Vec::new(), for_ever: ops }));
         }
-        let mut program = cycle::of(&ops)?;
+        let mut program = cycle::of(&ops, &ends_of_waits(line))?;
         take_time(&mut program.for_ever);
         Some((task, program))
     };
     let programs: Programs = tasks.iter().map(program).collect::<Option<_>>()?;
     // Who is not sent anything by the others is not to wait for it.
     cycle::runs_for_ever(&programs, shared).then_some(programs)
+}
+
+/// When each of a task's waits ended, ns.
+fn ends_of_waits(line: &Timeline) -> Vec<u64> {
+    let waits = line.steps.iter().filter(|timed| matches!(timed.step, Step::Wait { .. }));
+    waits.map(|timed| timed.t_ns).collect()
 }
 
 /// Lets no round be shorter than the window was, where the group is driven by timers and devices: it computes for less
@@ -308,5 +356,6 @@ fn instances(lines: &Timelines, user: &[&Group]) -> Option<Group> {
             .collect();
         (task, CapturedProgram { first: program.first.clone(), for_ever: pooled(&all) })
     });
-    Some(Group { programs: programs.collect(), instances: user.len() as u32, ..first.clone() })
+    let recorded = user.iter().fold(Activity::default(), |sum, group| sum + group.recorded);
+    Some(Group { programs: programs.collect(), instances: user.len() as u32, recorded, ..first.clone() })
 }

@@ -4,7 +4,7 @@
 //! All events are followed in the order of time (`timeline`): each task's work with the machine's costs taken off, the
 //! wake-ups that it made, its waits and what ended them. `causes` tells a waker from a task that was interrupted.
 //! `program` makes steps of that, `cycle` finds the rounds that tasks do again and again, `groups` those that belong
-//! together, and `write` is the file.
+//! together, `replay` holds what they do against what was recorded, and `write` is the file.
 
 mod causes;
 mod conversations;
@@ -12,6 +12,7 @@ mod cycle;
 mod fidelity;
 mod groups;
 mod program;
+mod replay;
 mod rt_app;
 mod speed;
 mod streams;
@@ -29,11 +30,13 @@ use crate::stats::about;
 use crate::time_ordered::TimeOrdered;
 use fidelity::Seen;
 use groups::Group;
+use replay::{Activity, Replayed};
+use std::path::Path;
 use timeline::{Follower, Timelines};
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
-    CpuValue, CpuValues, RunDescription, Source, Switch, Switches, TaskGroup, TaskGroups, TaskLife, TaskLives,
-    TaskMoment, TaskMoments, WakeCause, WakeCauses,
+    CpuValue, CpuValues, Names, RunDescription, Source, Switch, Switches, TaskGroup, TaskGroups, TaskLife, TaskLives,
+    TaskMoment, TaskMoments, TaskName, WakeCause, WakeCauses,
 };
 use wakelab_input::duration_text;
 use wakelab_machine::Machine;
@@ -60,7 +63,7 @@ pub struct CaptureOptions<'a> {
 }
 
 /// A group of tasks that wake each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CapturedGroup {
     /// The names of its tasks, without the numbers at their ends, each once.
     pub tasks: Vec<String>,
@@ -74,6 +77,45 @@ pub struct CapturedGroup {
     pub kernel: bool,
     /// Whether it is there once, whatever the load is: it is in other control groups than the instances.
     pub once: bool,
+    /// What its tasks, in all instances, did in the window.
+    pub recorded: Rates,
+    /// What they do in the model.
+    pub model: Rates,
+}
+
+/// What tasks do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// How often they are woken, timers and the ends of rounds included, per second.
+    pub wakeups: f64,
+    /// The part of the time that they run, of all CPUs that were seen, 0 to 1.
+    pub busy: f64,
+}
+
+impl Rates {
+    fn of(of: &Activity, length_ns: u64, nr_cpus: usize) -> Self {
+        let ns = length_ns.max(1) as f64;
+        Rates { wakeups: of.wakeups as f64 * 1e9 / ns, busy: of.ran_ns as f64 / (ns * nr_cpus.max(1) as f64) }
+    }
+
+    /// Whether a model with these rates is off from what was recorded: by more than 30% of the wake-ups, where the
+    /// difference is more than a few, or by more than 30% of the time that tasks ran and a point.
+    pub fn is_off(&self, recorded: &Rates) -> bool {
+        let apart = |a: f64, b: f64, least: f64| (a - b).abs() > least && a.max(b) > 1.3 * a.min(b);
+        apart(self.wakeups, recorded.wakeups, 10.0) || apart(self.busy, recorded.busy, 0.01)
+    }
+}
+
+/// The model against the recording: what all tasks did, and what they do without a scheduler, on as many CPUs and with
+/// the waits that they had.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Check {
+    /// In the window.
+    pub recorded: Rates,
+    /// In the model.
+    pub model: Rates,
+    /// For how long the model was followed, ns.
+    pub length_ns: u64,
 }
 
 /// A control group of a captured workload.
@@ -115,7 +157,16 @@ pub struct Captured {
     pub transactions: u64,
     /// The part of the window in which CPUs ran a task, of all that were seen.
     pub busy: f64,
+    /// The model against the recording.
+    pub check: Check,
     seen: Seen,
+}
+
+impl Captured {
+    /// The groups whose model does more or less than was recorded.
+    pub fn off(&self) -> impl Iterator<Item = &CapturedGroup> {
+        self.groups.iter().filter(|group| group.model.is_off(&group.recorded))
+    }
 }
 
 /// Why nothing was captured.
@@ -134,12 +185,43 @@ pub enum CaptureError {
         /// The next step.
         hint: &'static str,
     },
+    /// The machine has fewer CPUs than the recording.
+    #[error(
+        "{path}: the recording has CPU {cpu}, {machine} has {}\n  hint: --machine names the machine that was recorded; \
+         `wakelab machine import` on it writes its file",
+        cpus_in_words(*nr_cpus)
+    )]
+    Machine {
+        /// The source.
+        path: String,
+        /// The highest CPU that it has.
+        cpu: u32,
+        /// The machine.
+        machine: String,
+        /// How many CPUs the machine has.
+        nr_cpus: u32,
+    },
+    /// No workload can be made of it.
+    #[error("{path}: what is in the window makes no workload: {what}\n  hint: {hint}")]
+    Invalid {
+        /// The source.
+        path: String,
+        /// What is wrong with the workload.
+        what: String,
+        /// The next step.
+        hint: &'static str,
+    },
+}
+
+fn cpus_in_words(nr: u32) -> String {
+    if nr == 1 { "one CPU".to_owned() } else { format!("{nr} CPUs") }
 }
 
 /// Makes a workload of a source.
 ///
 /// # Errors
-/// Fails if it cannot be read, or has no switches, or nothing happens in the window.
+/// Fails if it cannot be read, or has no switches, if nothing happens in the window, if the machine has fewer CPUs than
+/// the recording, or if what happens makes no workload that is valid.
 pub fn capture(
     source: &Source,
     options: &CaptureOptions<'_>,
@@ -151,11 +233,16 @@ pub fn capture(
     task_groups::assign(&mut lines, &control);
     causes::settle(&mut lines);
     causes::add_replies(&mut lines);
-    let marks = lines.transactions == 0;
-    let (groups, repeated_to) = match options.exact {
+    let of = |marks: bool| match options.exact {
         true => (groups::exact(&lines, marks), u64::MAX),
         false => groups::models(&lines, MOST_MODEL_STEPS, marks),
     };
+    let (mut groups, mut repeated_to) = of(lines.transactions == 0);
+    if lines.transactions > 0 && !groups.iter().any(Group::counts) {
+        // The transactions of the window are of none of the rounds, so that rounds are what is counted.
+        (groups, repeated_to) = of(true);
+    }
+    groups::add_done(&mut groups);
     if !groups.iter().any(|group| !group.kernel) {
         let what = "no task of a user runs in the window";
         return Err(nothing(source, what, "choose another window with --from and --window"));
@@ -163,11 +250,15 @@ pub fn capture(
     let control = task_groups::captured(&lines, &groups, &control);
     let nr_cpus = lines.busy_ns.len().max(1) as f64;
     let length = lines.to_ns - lines.from_ns;
+    let replayed = replay::replay(&lines, &groups.iter().collect::<Vec<_>>(), length);
+    let toml = write::to_toml(&lines, &groups, &control, &head(source, &about, options, &lines));
+    let load = groups.iter().map(|group| group.instances).max().unwrap_or(1);
+    valid(source, &toml, load)?;
     Ok(Captured {
-        toml: write::to_toml(&lines, &groups, &control, &head(source, &about, options, &lines)),
+        toml,
         rt_app: if options.exact { None } else { rt_app::to_json(&lines, &groups) },
-        load: groups.iter().map(|group| group.instances).max().unwrap_or(1),
-        groups: summary(&lines, &groups),
+        load,
+        groups: summary(&lines, &groups, &replayed),
         task_groups: control.captured,
         window_ns: (lines.from_ns, length),
         complete: lines.complete,
@@ -180,15 +271,32 @@ pub fn capture(
         wakeups: lines.counts.wakeups,
         transactions: lines.transactions,
         seen: Seen::of(&lines, options.machine),
+        check: check(&lines, &groups, &replayed),
         busy: lines.busy_ns.iter().sum::<u64>() as f64 / (length.max(1) as f64 * nr_cpus),
     })
 }
 
+fn shown(source: &Source) -> String {
+    wakelab_input::printable(&source.path().to_string_lossy()).into_owned()
+}
+
+/// Refuses what a comparison would refuse, before anything is written.
+fn valid(source: &Source, toml: &str, load: u32) -> Result<(), CaptureError> {
+    let Err(error) = wakelab_workload::from_toml(toml, Path::new("captured.toml"), load) else { return Ok(()) };
+    // Nobody has the file that the error names.
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    let what = first.split_once(": ").map_or(first, |(_, what)| what).to_owned();
+    let hint = "choose a shorter --window, or another one with --from";
+    Err(CaptureError::Invalid { path: shown(source), what, hint })
+}
+
 fn nothing(source: &Source, what: &'static str, hint: &'static str) -> CaptureError {
-    CaptureError::Nothing { path: wakelab_input::printable(&source.path().to_string_lossy()).into_owned(), what, hint }
+    CaptureError::Nothing { path: shown(source), what, hint }
 }
 
 enum Happens {
+    Name(TaskName),
     Enqueue(TaskMoment),
     Life(TaskLife),
     Wake(WakeCause),
@@ -209,6 +317,8 @@ fn tables(source: &Source) -> Result<TimeOrdered<'static, Happens>, CaptureError
             return Err(nothing(source, "no switches beside the decisions", hint));
         }
         Source::Recorded(of) => {
+            let mut names = Names::new(of.names.clone());
+            tables.add(move || Ok(names.next_name()?.map(|named| (named.t_ns, Happens::Name(named)))));
             let mut undecided = WakeCauses::undecided(of);
             tables.add(move || Ok(undecided.next_wake()?.map(|wake| (wake.decided_ns, Happens::Wake(wake)))));
             (
@@ -265,6 +375,7 @@ fn follow(
     while let Some((t_ns, event)) = next.filter(|(t_ns, _)| *t_ns < to) {
         follower.advance_to(t_ns);
         match event {
+            Happens::Name(named) => follower.name(&named),
             Happens::Enqueue(enqueue) => follower.enqueued(&enqueue),
             Happens::Life(life) => follower.life(&life),
             Happens::Wake(wake) => follower.wake(&wake),
@@ -289,7 +400,15 @@ fn follow(
         let hint = "--from is in time after the first event: name an earlier one";
         return Err(nothing(source, "no events after --from", hint));
     }
-    Ok(lines)
+    match options.machine {
+        Some(machine) if lines.busy_ns.len() > machine.topology.nr_cpus() as usize => Err(CaptureError::Machine {
+            path: shown(source),
+            cpu: lines.busy_ns.len() as u32 - 1,
+            machine: machine.name.clone(),
+            nr_cpus: machine.topology.nr_cpus(),
+        }),
+        _ => Ok(lines),
+    }
 }
 
 /// The comment at the head of the file.
@@ -306,15 +425,34 @@ fn head(source: &Source, about: &RunDescription, options: &CaptureOptions<'_>, l
         true => "Every step as it was recorded, once.",
         false => "A model: groups of tasks that do their rounds for ever.",
     };
+    let known =
+        |before: &str, text: &str| if text.is_empty() { String::new() } else { format!(" {before} {}", name(text)) };
     vec![
-        format!("Captured from {from}: {window}, {kind} on {} under {}.", name(&about.machine), name(&about.kernel)),
+        format!(
+            "Captured from {from}: {window}, {kind}{}{}.",
+            known("on", &about.machine),
+            known("under", &about.kernel)
+        ),
         form.to_owned(),
         costs,
     ]
 }
 
-fn summary(lines: &Timelines, groups: &[Group]) -> Vec<CapturedGroup> {
-    let group = |group: &Group| {
+/// What all groups did, and what they do in the model.
+fn check(lines: &Timelines, groups: &[Group], replayed: &Replayed) -> Check {
+    let nr_cpus = lines.busy_ns.len();
+    let recorded = groups.iter().fold(Activity::default(), |sum, group| sum + group.recorded);
+    let model = replayed.of.iter().fold(Activity::default(), |sum, of| sum + *of);
+    Check {
+        recorded: Rates::of(&recorded, lines.to_ns - lines.from_ns, nr_cpus),
+        model: Rates::of(&model, replayed.length_ns, nr_cpus),
+        length_ns: replayed.length_ns,
+    }
+}
+
+fn summary(lines: &Timelines, groups: &[Group], replayed: &Replayed) -> Vec<CapturedGroup> {
+    let nr_cpus = lines.busy_ns.len();
+    let group = |(group, does): (&Group, &Activity)| {
         let mut tasks: Vec<String> =
             group.programs.keys().map(|&task| timeline::family(&lines.tasks[task as usize].comm).to_owned()).collect();
         tasks.sort();
@@ -326,9 +464,11 @@ fn summary(lines: &Timelines, groups: &[Group]) -> Vec<CapturedGroup> {
             cycles: group.cycles,
             kernel: group.kernel,
             once: group.once,
+            recorded: Rates::of(&group.recorded, lines.to_ns - lines.from_ns, nr_cpus),
+            model: Rates::of(does, replayed.length_ns, nr_cpus),
         }
     };
-    let mut all: Vec<CapturedGroup> = groups.iter().map(group).collect();
+    let mut all: Vec<CapturedGroup> = groups.iter().zip(&replayed.of).map(group).collect();
     all.sort_by_key(|group| std::cmp::Reverse(group.nr_tasks as u64 * u64::from(group.instances)));
     all
 }

@@ -94,6 +94,11 @@ impl CapturedProgram {
     pub(super) fn ops(&self) -> impl Iterator<Item = &CapturedOp> {
         self.first.iter().chain(&self.for_ever)
     }
+
+    /// Whether it ends its rounds together with others of its group.
+    pub(super) fn ends_rounds(&self) -> bool {
+        self.for_ever.contains(&CapturedOp::EndOfRound)
+    }
 }
 
 /// What becomes of a sleep that a timer or an interrupt ended.

@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEAST_MESSAGES: usize = 8;
 /// A writer waits, and a reader sends, at most once in so many messages.
 const RARELY: usize = 50;
+/// The part of the window that a task of a stream may sleep until a timer or a device wakes it: what paces a task is
+/// not left out.
+const MOST_ASLEEP: f64 = 0.1;
 /// The part of a reader's rounds that must be one or several of the same.
 const LEAST_ALIKE: f64 = 0.75;
 /// By how much the number of messages that are sent may differ from that of those that are read.
@@ -29,6 +32,10 @@ const OFF_WHOLE: f64 = 0.3;
 /// The programs of a group that is a stream, with all messages. Returns `None` if it is none.
 pub(super) fn of(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<BTreeMap<TaskNr, CapturedProgram>> {
     if tasks.iter().any(|&task| lines.tasks[task as usize].forked_by().is_some()) {
+        return None;
+    }
+    let length = lines.to_ns.saturating_sub(lines.from_ns) as f64;
+    if tasks.iter().any(|&task| asleep_ns(&lines.tasks[task as usize]) > MOST_ASLEEP * length) {
         return None;
     }
     let (writers, readers) = kinds(lines, tasks)?;
@@ -69,6 +76,15 @@ pub(super) fn of(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<BTr
     }
     let balanced = sent.abs_diff(read) as f64 <= MOST_UNBALANCED * read as f64;
     (balanced && read >= LEAST_MESSAGES).then_some(programs)
+}
+
+/// How long a task slept until a timer or a device woke it, ns. What its steps begin with is of before the window.
+fn asleep_ns(line: &Timeline) -> f64 {
+    let slept = line.steps.iter().skip(1).filter_map(|timed| match timed.step {
+        Step::Wait { began_ns, by: None } => Some(timed.t_ns.saturating_sub(began_ns) as f64),
+        _ => None,
+    });
+    slept.sum()
 }
 
 /// The tasks that only send, and those that only read. Those that did neither in the window are what others of their

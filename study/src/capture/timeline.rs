@@ -11,7 +11,9 @@
 use super::speed::Speeds;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use wakelab_events::stream::{CpuValue, Switch, TaskAttributes, TaskLife, TaskMoment, WakeCause, WakeContext};
+use wakelab_events::stream::{
+    CpuValue, Switch, TaskAttributes, TaskLife, TaskMoment, TaskName, WakeCause, WakeContext,
+};
 use wakelab_machine::Machine;
 use wakelab_measure::Waits;
 use wakelab_sched::cpumask::Cpu;
@@ -75,6 +77,10 @@ pub(super) struct Timeline {
     /// How many waits it had, and how many ended while the waking CPU was idle.
     pub(super) waits: u64,
     pub(super) woken_from_idle: u64,
+    /// How long it ran in the window, ns, with all that the kernel did meanwhile.
+    pub(super) ran_ns: u64,
+    /// How often it ran after a wake-up, and how long it had waited until then, ns.
+    pub(super) latencies: (u64, u64),
 }
 
 impl Timeline {
@@ -175,6 +181,11 @@ enum State {
     Unknown,
     Runs(Cpu),
     Runnable,
+    /// Its CPU went idle though it did not sleep: it is throttled, or it slept and its state does not say so, as that
+    /// of an idle kworker of 4.14. A wake-up tells.
+    Off {
+        since: u64,
+    },
     Sleeps {
         since: u64,
     },
@@ -274,6 +285,7 @@ impl<'a> Follower<'a> {
                     early.kept = false;
                 }
                 (line.waits, line.woken_from_idle, line.began_ns, line.parent) = (0, 0, None, None);
+                (line.ran_ns, line.latencies) = (0, (0, 0));
                 line.steps.clear();
             }
             self.lines.edges.clear();
@@ -295,9 +307,13 @@ impl<'a> Follower<'a> {
             if let Some(early) = early.filter(|early| early.kept) {
                 self.push(number as TaskNr, early.t_ns, Step::Wait { began_ns: early.t_ns, by: early.by });
             }
-            if let State::Sleeps { since } = self.tasks[number].state {
-                self.lines.tasks[number].asleep_since = Some(since);
-            }
+            let line = &mut self.lines.tasks[number];
+            line.asleep_since = match self.tasks[number].state {
+                State::Sleeps { since } => Some(since),
+                // The root's kernel threads are never throttled.
+                State::Off { since } if line.attributes.kernel_thread => Some(since),
+                _ => line.asleep_since,
+            };
             let never = self.tasks[number].state == State::Runnable && self.lines.tasks[number].steps.len() <= 1;
             self.lines.losses.never_ran += u64::from(never && self.tasks[number].last_cpu.is_none());
         }
@@ -337,6 +353,7 @@ impl<'a> Follower<'a> {
         if let Some(task) = state.curr {
             self.tasks[task as usize].work += ns as f64 * self.speeds.of(cpu);
             self.lines.busy_ns[cpu as usize] += ns;
+            self.lines.tasks[task as usize].ran_ns += ns;
         }
     }
 
@@ -422,6 +439,12 @@ impl<'a> Follower<'a> {
                         self.lines.losses.woken_awake += u64::from(before.is_some_and(|early| early.kept));
                     }
                     State::Sleeps { since } => self.woken(wakee, since, t_ns, waker),
+                    State::Off { since } => {
+                        self.flush(wakee, since);
+                        let preemptions = &mut self.lines.counts.preemptions;
+                        *preemptions = preemptions.saturating_sub(u64::from(since >= self.lines.from_ns));
+                        self.woken(wakee, since, t_ns, waker);
+                    }
                     _ => self.woken(wakee, self.lines.from_ns.min(t_ns), t_ns, waker),
                 }
                 self.tasks[wakee as usize].message_from = Some(wake.waker_cpu);
@@ -449,6 +472,16 @@ impl<'a> Follower<'a> {
         let waker = &mut self.tasks[by.waker as usize];
         if waker.state == State::Runs(by.cpu) {
             waker.work = waker.before_enqueue - by.cost * (1.0 - by.after);
+        }
+    }
+
+    /// A task has a name, which an import has from any of its events. It is that of the first.
+    pub(super) fn name(&mut self, named: &TaskName) {
+        let task = self.task(named.pid);
+        let line = &mut self.lines.tasks[task as usize];
+        if line.comm.is_empty() && named.pid != 0 {
+            line.comm = named.comm.to_string();
+            line.attributes.kernel_thread |= is_kernel_name(&named.comm);
         }
     }
 
@@ -519,10 +552,13 @@ impl<'a> Follower<'a> {
         }
         followed.state = State::Runs(cpu);
         followed.began_run_ns = t_ns;
-        if let Some(woken) = followed.woken_ns.take()
-            && let Some(times) = self.times(task)
-        {
-            times.waits.record(t_ns.saturating_sub(woken));
+        if let Some(woken) = followed.woken_ns.take() {
+            let waited = t_ns.saturating_sub(woken);
+            let (runs, sum) = &mut self.lines.tasks[task as usize].latencies;
+            (*runs, *sum) = (*runs + 1, sum.saturating_add(waited));
+            if let Some(times) = self.times(task) {
+                times.waits.record(waited);
+            }
         }
         self.cpu(cpu).curr = Some(task);
         self.cpu(cpu).accounted = t_ns;
@@ -547,6 +583,8 @@ impl<'a> Follower<'a> {
             }
             if switch.prev_sleeps {
                 self.sleeps(prev, t_ns);
+            } else if switch.idles && self.tasks[prev as usize].early.is_none() {
+                self.tasks[prev as usize].state = State::Off { since: t_ns };
             } else {
                 self.tasks[prev as usize].state = State::Runnable;
                 self.yields(prev, next, t_ns);

@@ -4,6 +4,7 @@ use super::{CaptureError, Captured};
 use crate::compare::{Case, Experiment, Published, Variant};
 use crate::stats::about;
 use std::path::Path;
+use std::sync::Arc;
 use wakelab_events::stream::{RunDescription, ScxSteps, Source};
 use wakelab_events::{Reader, Row};
 use wakelab_kernel::{Preset, Switches};
@@ -135,7 +136,7 @@ pub fn experiment(
         machine: machine.clone(),
         kernel: preset_named(base),
         workloads: vec![format!("captured {}", workload.load)],
-        cases: vec![Case { name, workload }],
+        cases: vec![Case { name, workload: Arc::new(workload) }],
         base: base.clone(),
         with: with.clone(),
         base_only: false,

@@ -39,8 +39,7 @@ pub(super) fn to_toml(lines: &Timelines, groups: &[Group], control: &Control, ab
     for (number, group) in groups.iter().enumerate() {
         file.group = number;
         let shared = if group.per_instance() { "" } else { "per_instance = false\n" };
-        let rounds = |program: &CapturedProgram| program.for_ever.contains(&CapturedOp::EndOfRound);
-        if group.programs.values().any(rounds) {
+        if group.programs.values().any(CapturedProgram::ends_rounds) {
             let _ = write!(text, "\n[[barrier]]\nname = {}\n{shared}", quoted(&format!("rounds {number}")));
         }
         let (mailboxes, forked) = (group.with_mailbox(), group.forked());

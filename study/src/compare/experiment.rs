@@ -3,6 +3,7 @@
 use super::assumed::assumed;
 use super::sides::{differ, notes};
 use super::{Assumed, ExperimentInfo, Published, Until, Variant};
+use std::sync::Arc;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sim::Mechanisms;
@@ -14,7 +15,7 @@ pub struct Case {
     /// The name of the workload as given: `netperf:TCP_RR`.
     pub name: String,
     /// The tasks of the workload.
-    pub workload: Workload,
+    pub workload: Arc<Workload>,
 }
 
 /// What is compared.

@@ -3,8 +3,8 @@
 use super::jobs::{self, FinishedJobs};
 use super::{Comparison, Experiment, RunFailed, RunProgress, Runner, Until, comparison_of, result, run};
 use crate::cache::{Key, Program};
+use crate::estimate::Estimator;
 use crate::geometric_mean::{GeometricMean, geometric_mean};
-use crate::reproduce::cpu_s;
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::RunStats;
@@ -63,9 +63,10 @@ impl Matrix {
 
     /// About how much CPU time a second of simulated time takes in all runs together, s.
     pub fn cpu_s_per_simulated_s(&self) -> f64 {
+        let estimator = Estimator::default();
         let of_line = |block: &[Experiment], line: usize| {
             let (setup, _) = run::setup_of(&block[0], &block[0].cases[line], false, 0);
-            cpu_s(&setup, 1_000_000_000) * 1e9 / setup.until.min(1_000_000_000) as f64
+            estimator.cpu_s(&setup, 1_000_000_000) * 1e9 / setup.until.min(1_000_000_000) as f64
         };
         let of_block = |block: &[Experiment]| -> f64 {
             let runs = block[0].repeats as usize * (self.variants.len() + 1);
@@ -77,6 +78,7 @@ impl Matrix {
     /// What all runs take, and how many of them `runner` keeps.
     pub fn plan(&self, runner: &dyn Runner) -> MatrixPlan {
         let program = Program::named("plan");
+        let estimator = Estimator::new(runner.costs());
         let (mut seen, mut plan) = (HashSet::new(), MatrixPlan::default());
         for block in self.blocks() {
             for line in 0..block[0].cases.len() {
@@ -89,7 +91,7 @@ impl Matrix {
                     let kept = runner.keeps(&setup, settle, experiment.regret);
                     plan.runs += 1;
                     plan.kept += usize::from(kept);
-                    plan.cpu_s += if kept { 0.0 } else { cpu_s(&setup, experiment.end_ns()) };
+                    plan.cpu_s += if kept { 0.0 } else { estimator.cpu_s(&setup, experiment.end_ns()) };
                 }
             }
         }
@@ -108,6 +110,15 @@ pub struct MatrixPlan {
     pub cpu_s: f64,
 }
 
+/// A case of which a side with a foreign scheduler has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedRow {
+    /// The name of the base or of the variant.
+    pub side: String,
+    /// Its first run that failed, and why.
+    pub failed: RunFailed,
+}
+
 /// The result of a matrix.
 #[derive(Clone, Debug)]
 pub struct MatrixComparison {
@@ -115,10 +126,15 @@ pub struct MatrixComparison {
     pub base: String,
     /// The names of the variants that are compared with it.
     pub variants: Vec<String>,
-    /// For each machine and kernel a comparison for each variant. Those of one machine and kernel have the same rows,
-    /// and the same base in each row.
+    /// For each machine and kernel a comparison for each variant. Those of one machine and kernel have the same base in
+    /// each row, and the same rows but for those that failed.
     pub comparisons: Vec<Comparison>,
-    /// Whether all rows are there: false after a stop.
+    /// By machine and kernel, and line: by variant the number of its row.
+    lines: Vec<Vec<Vec<Option<usize>>>>,
+    /// What foreign schedulers failed at, in the order of the matrix. A row of a variant is not there if the variant or
+    /// the base has failed.
+    pub failed: Vec<FailedRow>,
+    /// Whether all rows are there, or have failed: false after a stop.
     pub complete: bool,
 }
 
@@ -133,9 +149,15 @@ impl MatrixComparison {
         self.comparisons.iter().skip(variant).step_by(self.variants.len())
     }
 
-    /// The number of lines of the table: rows of one variant.
+    /// The number of lines of the table: those of which some variant has a row.
     pub fn lines(&self) -> usize {
-        self.of_variant(0).map(|comparison| comparison.rows.len()).sum()
+        self.lines.iter().map(Vec::len).sum()
+    }
+
+    /// The comparisons of each machine and kernel, with its lines in the order of the cases: of each line the number of
+    /// the row of every variant among that variant's rows; `None` if it has failed.
+    pub fn block_lines(&self) -> impl Iterator<Item = (&[Comparison], &[Vec<Option<usize>>])> {
+        self.blocks().zip(self.lines.iter().map(Vec::as_slice))
     }
 
     /// The geometric mean of a variant over the comparisons and rows that `which` takes; `None` if there is none.
@@ -156,6 +178,8 @@ struct Line {
     case: usize,
     /// By side, the base first; by repeat.
     runs: Vec<Vec<Option<RunStats>>>,
+    /// By side: its first run that failed.
+    failed: Vec<Option<RunFailed>>,
 }
 
 /// Repeats and sides of a line in the order in which they run, so that an interrupted matrix has whole lines.
@@ -175,8 +199,10 @@ fn side_of(block: &[Experiment], side: usize) -> (&Experiment, bool) {
 /// Once `stop` is set, runs end early and are discarded. The result then has the rows all of whose runs were done, and
 /// [`MatrixComparison::complete`] is false.
 ///
+/// A run of a side with a foreign scheduler may fail, and the others go on ([`MatrixComparison::failed`]).
+///
 /// # Errors
-/// Returns the failed run that comes first in the order of the matrix.
+/// Returns the failed run of another side that comes first in the order of the matrix.
 pub fn compare_matrix(
     runner: &dyn Runner,
     matrix: &Matrix,
@@ -189,7 +215,7 @@ pub fn compare_matrix(
     let of_block = |block: usize| (0..blocks[block][0].cases.len()).map(move |case| (block, case));
     let mut lines: Vec<Line> = (0..blocks.len())
         .flat_map(of_block)
-        .map(|(block, case)| Line { block, case, runs: vec![Vec::new(); sides] })
+        .map(|(block, case)| Line { block, case, runs: vec![Vec::new(); sides], failed: vec![None; sides] })
         .collect();
     let mut open: Vec<usize> = (0..lines.len()).collect();
     let (mut wanted, until) = (matrix.experiments[0].repeats, matrix.experiments[0].until);
@@ -200,7 +226,10 @@ pub fn compare_matrix(
             .iter()
             .flat_map(|&line| {
                 let first = have(&lines[line]);
-                runs_of_line(matrix, wanted - first).map(move |(repeat, side)| (line, first + repeat, side))
+                let runs = runs_of_line(matrix, wanted - first);
+                let failed = &lines[line].failed;
+                let goes_on = move |&(_, side): &(u32, usize)| failed[side].is_none();
+                runs.filter(goes_on).map(move |(repeat, side)| (line, first + repeat, side))
             })
             .collect();
         let done = jobs::run_all(runs.len(), jobs, stop, |n, finished: &FinishedJobs| {
@@ -208,18 +237,30 @@ pub fn compare_matrix(
             let Line { block, case, .. } = &lines[line];
             let (experiment, with) = side_of(blocks[*block], side);
             let run = run::run(runner, experiment, &experiment.cases[*case], with, repeat, stop);
-            if let Ok(Some((id, _))) = &run {
-                progress.run(told + finished.next(), told + runs.len(), id);
-            }
-            run.map(|done| done.map(|(_, stats)| stats))
+            let foreign = if with { &experiment.with } else { &experiment.base }.scheduler.is_some();
+            let run = match run {
+                Ok(None) => return Ok(None),
+                Err(failed) if !foreign => return Err(failed),
+                run => run.map(|done| done.expect("it was not stopped")),
+            };
+            let id = run.as_ref().map_or_else(|failed| &*failed.run, |(id, _)| id);
+            progress.run(told + finished.next(), told + runs.len(), id);
+            Ok(Some(run.map(|(_, stats)| stats)))
         })?;
         told += runs.len();
         let stopped = done.iter().any(Option::is_none);
-        for ((line, _, side), stats) in runs.into_iter().zip(done) {
-            lines[line].runs[side].push(stats);
+        for ((line, _, side), made) in runs.into_iter().zip(done) {
+            let line = &mut lines[line];
+            match made.transpose() {
+                Ok(stats) => line.runs[side].push(stats),
+                Err(failed) => _ = line.failed[side].get_or_insert(failed),
+            }
         }
         let Some(until) = until.filter(|_| !stopped) else { break };
-        open.retain(|&line| !is_narrow(until, blocks[lines[line].block], &lines[line]));
+        open.retain(|&line| {
+            let line = &lines[line];
+            line.failed[0].is_none() && !is_narrow(until, blocks[line.block], line)
+        });
         if open.is_empty() || wanted >= until.most {
             break;
         }
@@ -231,16 +272,22 @@ pub fn compare_matrix(
 /// Whether the intervals of all variants are narrow enough.
 fn is_narrow(until: Until, block: &[Experiment], line: &Line) -> bool {
     let whole = line.whole();
-    block.iter().enumerate().all(|(variant, experiment)| {
+    block.iter().enumerate().filter(|(variant, _)| line.failed[variant + 1].is_none()).all(|(variant, experiment)| {
         let [base, with] = line.sides(variant, whole);
         until.is_reached(&result::row(experiment, &experiment.cases[line.case], base, with))
     })
 }
 
 impl Line {
-    /// The number of repeats that all sides have made, from the first on.
+    /// The number of repeats that all sides have made, from the first on, but for those that failed.
     fn whole(&self) -> usize {
-        self.runs.iter().map(|runs| runs.iter().take_while(|run| run.is_some()).count()).min().unwrap_or(0)
+        let runs = self.runs.iter().zip(&self.failed).filter(|(_, failed)| failed.is_none()).map(|(runs, _)| runs);
+        runs.map(|runs| runs.iter().take_while(|run| run.is_some()).count()).min().unwrap_or(0)
+    }
+
+    /// Whether a variant has no row here.
+    fn has_failed(&self, variant: usize) -> bool {
+        self.failed[0].is_some() || self.failed[variant + 1].is_some()
     }
 
     /// The first runs of the base and of a variant.
@@ -252,22 +299,43 @@ impl Line {
 /// Builds the comparisons of what was run.
 fn collected(matrix: &Matrix, lines: &[Line]) -> MatrixComparison {
     let variants = matrix.variants.len();
+    let repeats = matrix.experiments[0].repeats as usize;
+    let has_row = |line: &Line, variant: usize| !line.has_failed(variant) && line.whole() >= repeats;
     let comparison = |(at, experiment): (usize, &Experiment)| {
         let (block, variant) = (at / variants, at % variants);
         let of_block = lines.iter().filter(|line| line.block == block);
-        let whole = of_block.filter(|line| line.whole() >= experiment.repeats as usize);
-        let rows = whole.map(|line| {
+        let rows = of_block.filter(|line| has_row(line, variant)).map(|line| {
             let [base, with] = line.sides(variant, line.whole());
             result::row(experiment, &experiment.cases[line.case], base, with)
         });
         let mut found = comparison_of(experiment, rows.collect());
+        let failed = lines.iter().filter(|line| line.block == block && line.has_failed(variant)).count();
+        found.complete = found.rows.len() + failed == experiment.cases.len();
         // A round of repeats that was stopped is not the last one.
         let of_block = lines.iter().filter(|line| line.block == block);
         found.complete &= of_block.flat_map(|line| line.runs.iter().flatten()).all(Option::is_some);
         found
     };
     let comparisons: Vec<Comparison> = matrix.experiments.iter().enumerate().map(comparison).collect();
+    let rows_of_block = |block: usize| -> Vec<Vec<Option<usize>>> {
+        let mut next = vec![0; variants];
+        let row = |(variant, next): (usize, &mut usize), line: &Line| {
+            has_row(line, variant).then(|| std::mem::replace(next, *next + 1))
+        };
+        let mut rows = Vec::new();
+        for line in lines.iter().filter(|line| line.block == block) {
+            rows.push(next.iter_mut().enumerate().map(|next| row(next, line)).collect::<Vec<_>>());
+        }
+        rows.retain(|line| line.iter().any(Option::is_some));
+        rows
+    };
+    let rows = (0..matrix.experiments.len() / variants).map(rows_of_block).collect();
+    let names: Vec<&String> = std::iter::once(&matrix.base).chain(&matrix.variants).collect();
+    let of_line = lines.iter().flat_map(|line| names.iter().zip(&line.failed));
+    let failed =
+        of_line.filter_map(|(side, failed)| Some(FailedRow { side: side.to_string(), failed: failed.clone()? }));
+    let failed = failed.collect();
     let (base, variants) = (matrix.base.clone(), matrix.variants.clone());
     let complete = comparisons.iter().all(|comparison| comparison.complete);
-    MatrixComparison { base, variants, comparisons, complete }
+    MatrixComparison { base, variants, comparisons, lines: rows, failed, complete }
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod assumed;
 mod control;
+mod decided_nothing;
 mod experiment;
 pub(crate) mod jobs;
 mod matrix;
@@ -19,8 +20,9 @@ mod until;
 
 pub use crate::published::{Published, PublishedError};
 pub use control::{Control, ControlRow, control};
+pub use decided_nothing::DecidedNothing;
 pub use experiment::{Case, Experiment};
-pub use matrix::{Matrix, MatrixComparison, MatrixPlan, compare_matrix};
+pub use matrix::{FailedRow, Matrix, MatrixComparison, MatrixPlan, compare_matrix};
 pub use power::{KindSummary, PowerDifference, PowerSummary};
 pub use recording::Recording;
 pub(crate) use recording::run_info;
@@ -29,7 +31,7 @@ pub use result::{
     WakeupLatency,
 };
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
-pub(crate) use run::{measured, run_base, run_with, setups};
+pub(crate) use run::{measured, named_setup, run_base, run_with, setups};
 pub use search::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
     StatesSummary, WakeupSummary, other_state_ns,
@@ -67,7 +69,11 @@ pub fn compare(
     stop: &AtomicBool,
 ) -> Result<Comparison, RunFailed> {
     let mut found = if experiment.until.is_some() {
-        compare_matrix(runner, &Matrix::of_two_sides(experiment.clone()), jobs, progress, stop)?.comparisons
+        let found = compare_matrix(runner, &Matrix::of_two_sides(experiment.clone()), jobs, progress, stop)?;
+        match found.failed.into_iter().next() {
+            Some(FailedRow { failed, .. }) => return Err(failed),
+            None => found.comparisons,
+        }
     } else {
         compare_all(runner, std::slice::from_ref(experiment), jobs, progress, stop)?
     };
@@ -169,9 +175,19 @@ fn comparison_of(experiment: &Experiment, rows: Vec<CompareRow>) -> Comparison {
         kind: Kind::Simulated,
         experiment: experiment.info(),
         machine: experiment.machine.clone(),
+        schedulers: schedulers(experiment),
         complete: rows.len() == experiment.cases.len(),
         rows,
         assumed: assumed::assumed(experiment),
         published: experiment.published.files().to_vec(),
     }
+}
+
+/// The schedulers of sched_ext on the sides, each once.
+fn schedulers(experiment: &Experiment) -> Vec<String> {
+    let sides = [&experiment.base, &experiment.with].into_iter().take(experiment.sides());
+    let mut names: Vec<String> =
+        sides.filter_map(|side| side.scheduler.as_ref()).map(|scheduler| scheduler.name().to_owned()).collect();
+    names.dedup();
+    names
 }

@@ -1,8 +1,10 @@
 //! The result of a comparison: plain data for tables and JSON.
 
-use super::{Case, Experiment, PowerSummary, RegretSummary, SearchSummary, Until, Variant};
+use super::decided_nothing::{RanAs, decided_nothing};
+use super::sides::differ;
+use super::{Case, DecidedNothing, Experiment, PowerSummary, RegretSummary, SearchSummary, Until, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wakelab_machine::Machine;
@@ -18,7 +20,7 @@ pub enum Kind {
 }
 
 /// The direction in which a metric is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Higher values are better.
@@ -94,6 +96,8 @@ pub struct Comparison {
     /// The machine. It is not serialised here, because the report decides what of it is shown.
     #[serde(skip)]
     pub machine: Machine,
+    /// The schedulers of sched_ext on the sides, by name; empty if the fair class decides on both.
+    pub schedulers: Vec<String>,
     /// A row for each workload and load, in the order of the experiment.
     pub rows: Vec<CompareRow>,
     /// Whether all rows are there: false after a stop.
@@ -133,6 +137,8 @@ pub struct CompareRow {
     pub p_value: Option<f64>,
     /// The test that gave both; `None` if there was none.
     pub test: Option<&'static str>,
+    /// The settings in which the sides differ that decided nothing in this row.
+    pub decided_nothing: Vec<DecidedNothing>,
     /// The published row of this case and load.
     pub published: Option<PublishedRow>,
     /// The published search statistics of the base side of this case and load.
@@ -311,6 +317,15 @@ impl Comparison {
 /// Builds the row of a case.
 pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, with: Vec<RunStats>) -> CompareRow {
     let workload = &case.workload;
+    let decided_nothing = match experiment.base_only {
+        true => Vec::new(),
+        false => decided_nothing(
+            &differ(&experiment.base, &experiment.with),
+            workload,
+            RanAs::of(experiment, &experiment.base, &base),
+            RanAs::of(experiment, &experiment.with, &with),
+        ),
+    };
     let better = if workload.higher_is_better { Better::Higher } else { Better::Lower };
     let (base, with) = (side(workload, &experiment.base, base), side(workload, &experiment.with, with));
     let difference = difference(&base.values, &with.values, better);
@@ -326,6 +341,7 @@ pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, wit
         ci95: difference.ci95,
         p_value: difference.p_value,
         test: difference.p_value.map(|_| WELCH),
+        decided_nothing,
         published: experiment.published.result(workload),
         published_search: experiment.published.search(workload),
         base,

@@ -1,6 +1,8 @@
 //! One run of a case.
 
 use super::{Case, Experiment, Variant, run_seed};
+use crate::estimate::RunCost;
+use crate::fence::{Question, caught};
 use crate::picture::RunListener;
 use crate::trace::Tracer;
 use std::fmt;
@@ -10,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::WriteError;
 use wakelab_events::simulated::Recorder;
 use wakelab_input::{DURATION_MAX_NS, duration_text};
-use wakelab_measure::{Measure, OpTime, RunStats};
+use wakelab_measure::{Measure, NeverRan, OpTime, RunStats};
 use wakelab_sim::{Outcome, PmSide, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
 
@@ -29,6 +31,11 @@ pub trait Runner: Sync {
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
         let done = measured(id, setup, settle_ns, |measure| self.run(id, setup, measure, stop))?;
         Ok(done.map(|(stats, _)| stats))
+    }
+
+    /// What runs took that were made before, as far as that was noted.
+    fn costs(&self) -> Vec<RunCost> {
+        Vec::new()
     }
 
     /// Whether the numbers of this run are kept, so that it would not be made again.
@@ -55,7 +62,8 @@ pub(crate) fn measured(
     if setup.workload.metric == TIME && !outcome.exited {
         return Err(Why::Unfinished(outcome.ended));
     }
-    let mut stats = measure.finish(outcome.ended);
+    let never_ran = never_ran(&measure, &outcome);
+    let mut stats = RunStats { never_ran, ..measure.finish(outcome.ended) };
     (stats.power, stats.scheduler) = (outcome.power, outcome.scheduler);
     let ops = outcome.scheduler_ops.into_iter();
     stats.scheduler_ops = ops.map(|(op, time)| OpTime { op: op.to_owned(), calls: time.calls, ns: time.ns }).collect();
@@ -66,6 +74,12 @@ pub(crate) fn measured(
         return Err(Why::Nothing(stats.measured_ns));
     }
     Ok(Some((stats, outcome.ended)))
+}
+
+/// Who never ran in the measured time.
+fn never_ran(measure: &Measure, outcome: &Outcome) -> NeverRan {
+    let waiting = outcome.waiting.iter().map(|(task, name)| (*task, name.as_str()));
+    measure.never_ran(outcome.ended, outcome.nr_tasks, waiting)
 }
 
 /// The simulator.
@@ -120,6 +134,8 @@ pub struct RunId {
     pub seed: u64,
     /// Whether each search is compared with perfect knowledge, which adds to the numbers of the run.
     pub regret: bool,
+    /// Its number in a sweep; `None` if it is of no sweep.
+    pub number: Option<u64>,
 }
 
 impl fmt::Display for RunId {
@@ -165,6 +181,18 @@ pub enum Why {
     /// The metric of the workload is not one that a run gives.
     #[error("the workload's metric is {0}, and a run gives {list}", list = METRICS.join(" or "))]
     Metric(String),
+    /// As another process has told it, that made the run.
+    #[error("{0}")]
+    Fenced(String),
+    /// The process that made the run has died of it: how.
+    #[error(
+        "the process that made it has ended ({0})\n  hint: it is a bug of wakelab if it did not run out of memory; please \
+         report it with the scheduler"
+    )]
+    Died(String),
+    /// The run panicked: the message.
+    #[error("it panicked ({0})\n  hint: it is a bug of wakelab; please report it with the scheduler")]
+    Panicked(String),
     /// Some task had not exited, and the metric is the time until all have.
     #[error("some task had not exited after {}\n  hint: let the loops go round less often", duration_text(*.0))]
     Unfinished(u64),
@@ -189,33 +217,77 @@ pub(super) fn run(
     repeat: u32,
     stop: &AtomicBool,
 ) -> Result<Option<(RunId, RunStats)>, RunFailed> {
+    run_named(runner, experiment, case, id_of(experiment, case, with, repeat), stop)
+}
+
+/// The identity of a run of a case on one side.
+fn id_of(experiment: &Experiment, case: &Case, with: bool, repeat: u32) -> RunId {
     let variant = if with { &experiment.with } else { &experiment.base };
-    let id = RunId {
+    RunId {
         machine: variant.machine.as_deref().unwrap_or(&experiment.machine).name.clone(),
         kernel: variant.kernel.name,
-        variant: variant.switches.to_string(),
+        // The switches as they are read do not have the scheduler.
+        variant: if variant.scheduler.is_some() { variant.label.clone() } else { variant.switches.to_string() },
         workload: case.name.clone(),
         load: case.workload.load.clone(),
         with,
         repeat,
         seed: run_seed(experiment.seed, &case.workload.load, repeat),
         regret: experiment.regret,
+        number: None,
+    }
+}
+
+/// Makes a run. One of a foreign scheduler that panics has failed.
+fn run_named(
+    runner: &dyn Runner,
+    experiment: &Experiment,
+    case: &Case,
+    id: RunId,
+    stop: &AtomicBool,
+) -> Result<Option<(RunId, RunStats)>, RunFailed> {
+    let variant = if id.with { &experiment.with } else { &experiment.base };
+    let make = || stats(runner, experiment, case, variant, &id, stop);
+    let made = match variant.scheduler {
+        None => make(),
+        Some(_) => caught(make).unwrap_or_else(|panic| Err(Why::Panicked(panic))),
     };
-    match stats(runner, experiment, case, variant, &id, stop) {
+    match made {
         Ok(stats) => Ok(stats.map(|stats| (id, stats))),
         Err(why) => Err(RunFailed { run: Box::new(id), why }),
     }
 }
 
-/// Runs a case on the base side; `None` if it was stopped.
+/// Runs a case of a sweep, which is that run of its `number`, on the base side; `None` if it was stopped.
 pub(crate) fn run_base(
     runner: &dyn Runner,
     experiment: &Experiment,
     case: &Case,
-    repeat: u32,
+    (repeat, number): (u32, u64),
     stop: &AtomicBool,
 ) -> Result<Option<(RunId, RunStats)>, RunFailed> {
-    run(runner, experiment, case, false, repeat, stop)
+    let id = RunId { number: Some(number), ..id_of(experiment, case, false, repeat) };
+    run_named(runner, experiment, case, id, stop)
+}
+
+/// The runs of an experiment that are called so, each with its setup and when measuring begins, ns: one for each side
+/// and case of that name.
+pub(crate) fn named_setup<'e>(
+    experiment: &'e Experiment,
+    question: &Question,
+) -> impl Iterator<Item = (RunId, Setup<'e>, u64)> {
+    let Question { machine, kernel, variant, workload, load, with, repeat, seed, regret, number, .. } = question;
+    let (with, repeat, number) = (*with, *repeat, *number);
+    let is_it = move |id: &RunId| {
+        let names = (&id.machine, id.kernel, &id.variant, &id.workload, &id.load);
+        let asked = (machine, kernel.as_str(), variant, workload, load);
+        names == asked && (id.seed, id.regret) == (*seed, *regret)
+    };
+    experiment.cases.iter().filter_map(move |case| {
+        let id = RunId { number, ..id_of(experiment, case, with, repeat) };
+        let (setup, settle_ns) = setup_of(experiment, case, with, repeat);
+        is_it(&id).then_some((id, setup, settle_ns))
+    })
 }
 
 fn stats(

@@ -24,6 +24,8 @@ pub struct Diff {
     pub b: String,
     /// What differs in what was run, in the order of the files.
     pub settings: Vec<Setting>,
+    /// What is to be known of the sides, such as that one is a sample; a sentence each.
+    pub notes: Vec<String>,
     /// The rows that both have.
     pub rows: Vec<DiffRow>,
     /// The rows that only the first has.
@@ -111,6 +113,10 @@ pub fn judge(diff: &Diff) -> Verdict<'static> {
             ci95: row.difference.ci95,
             p_holm,
             noise_pct,
+            better: row.better.unwrap_or(Better::Higher),
+            decided_nothing: Vec::new(),
+            compares_nothing: false,
+            never_ran: Default::default(),
         }
     });
     let n = |row: &DiffRow| [row.values_a.len(), row.values_b.len()];
@@ -125,6 +131,7 @@ pub fn judge(diff: &Diff) -> Verdict<'static> {
         control_pct: None,
         constants: None,
         known: Vec::new(),
+        schedulers: Vec::new(),
         certainty: Certainty::default(),
     }
 }

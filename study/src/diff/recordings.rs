@@ -8,7 +8,7 @@ use crate::stats::{RunTally, about, sources, stats};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wakelab_events::ReadError;
-use wakelab_events::stream::Source;
+use wakelab_events::stream::{RecorderCounts, Source};
 use wakelab_sched::select::Reason;
 
 /// Recordings cannot be compared.
@@ -39,7 +39,12 @@ pub fn diff_recordings(a: &Path, b: &Path, progress: &dyn Progress) -> Result<Di
     let reasons: BTreeSet<Reason> =
         counted_a.iter().chain(&counted_b).flat_map(|one| one.tally.all.reasons.keys().copied()).collect();
     let mut rows = Vec::new();
-    for quantity in quantities(&reasons) {
+    let sampled = counted_a.iter().chain(&counted_b).any(|one| sample(one).is_some());
+    // What a sample has is not what there was: a rate is that of the sample, and the longest wait may be missing.
+    let (told, untold): (Vec<Quantity>, Vec<Quantity>) =
+        quantities(&reasons).into_iter().partition(|quantity| !sampled || quantity.of_samples);
+    let notes = notes(&[("A", &counted_a), ("B", &counted_b)], &untold);
+    for quantity in told {
         let values = |all: &[Counted]| all.iter().filter_map(&quantity.value).collect::<Vec<f64>>();
         let (values_a, values_b) = (values(&counted_a), values(&counted_b));
         let known = [(&values_a, &counted_a), (&values_b, &counted_b)];
@@ -64,7 +69,30 @@ pub fn diff_recordings(a: &Path, b: &Path, progress: &dyn Progress) -> Result<Di
     }
     let name = |path: &Path| path.display().to_string();
     let settings = differing(&settings_a, &settings_b);
-    Ok(Diff { a: name(a), b: name(b), settings, rows, only_a: Vec::new(), only_b: Vec::new() })
+    Ok(Diff { a: name(a), b: name(b), settings, notes, rows, only_a: Vec::new(), only_b: Vec::new() })
+}
+
+/// The share of the decisions that a recording has, if it is a sample.
+fn sample(one: &Counted) -> Option<f64> {
+    one.tally.recorder.as_ref().and_then(RecorderCounts::sample)
+}
+
+/// Says which side is a sample, and what is not compared for that reason.
+fn notes(sides: &[(&str, &Vec<Counted>)], untold: &[Quantity]) -> Vec<String> {
+    let of_side = |(name, all): &(&str, &Vec<Counted>)| {
+        let shares: Vec<f64> = all.iter().filter_map(sample).collect();
+        let least = shares.iter().copied().reduce(f64::min)?;
+        Some(format!(
+            "{name} is a sample: filters, --sample or --max-rate left decisions out, and {:.1}% of them are recorded",
+            100.0 * least
+        ))
+    };
+    let mut notes: Vec<String> = sides.iter().filter_map(of_side).collect();
+    if !notes.is_empty() && !untold.is_empty() {
+        let names: Vec<&str> = untold.iter().map(|quantity| quantity.name.as_str()).collect();
+        notes.push(format!("not compared, as a sample does not tell: {}", names.join(", ")));
+    }
+    notes
 }
 
 /// What a recording was made with: names and values.
@@ -118,13 +146,16 @@ struct Quantity {
     name: String,
     unit: &'static str,
     better: Option<Better>,
+    /// Whether a sample of the decisions tells it.
+    of_samples: bool,
     value: Value,
 }
 
 fn quantities(reasons: &BTreeSet<Reason>) -> Vec<Quantity> {
     let mut all = Vec::new();
     let mut add = |group, name: &str, unit, better, value: Value| {
-        all.push(Quantity { group, name: name.to_owned(), unit, better, value });
+        let of_samples = unit != "/s" && name != "longest";
+        all.push(Quantity { group, name: name.to_owned(), unit, better, of_samples, value });
     };
     let rate = |n: u64, of: &Counted| (of.seconds > 0.0).then(|| n as f64 / of.seconds);
     let share = |n: u64, of: u64| (of > 0).then(|| 100.0 * n as f64 / of as f64);

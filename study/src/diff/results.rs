@@ -5,9 +5,8 @@ use super::{Diff, DiffRow, difference_of};
 use crate::compare::Better;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
+use wakelab_input::files;
 
 /// The largest file that is read, bytes.
 const FILE_MAX: u64 = 512 << 20;
@@ -60,13 +59,8 @@ impl ResultFile {
     /// Fails if it cannot be read, is no JSON, or is no result.
     pub fn read(path: &Path) -> Result<Self, ResultFileError> {
         let wrong = |what: String| ResultFileError { path: path.to_owned(), what };
-        let mut text = String::new();
-        let read = File::open(path).and_then(|file| file.take(FILE_MAX + 1).read_to_string(&mut text));
-        read.map_err(|error| wrong(format!("the file cannot be read: {error}")))?;
-        if text.len() as u64 > FILE_MAX {
-            return Err(wrong(format!("it has more than {} MiB", FILE_MAX >> 20)));
-        }
-        let value: Value = serde_json::from_str(&text).map_err(|error| wrong(format!("this is no JSON: {error}")))?;
+        let text = files::read(path, FILE_MAX).map_err(|error| wrong(format!("the file cannot be read: {error}")))?;
+        let value: Value = serde_json::from_slice(&text).map_err(|error| wrong(format!("this is no JSON: {error}")))?;
         ResultFile::of(path, &value).map_err(wrong)
     }
 
@@ -220,6 +214,7 @@ pub fn diff_results(a: &ResultFile, b: &ResultFile) -> Diff {
         a: name(a),
         b: name(b),
         settings: differing(&a.settings, &b.settings),
+        notes: Vec::new(),
         rows,
         only_a: alone(a, b),
         only_b: alone(b, a),

@@ -1,6 +1,7 @@
 //! The machines and workloads that an experiment can name.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use wakelab_machine::Machine;
 use wakelab_workload::{Load, Workload, WorkloadError};
 
@@ -45,7 +46,7 @@ pub trait Catalogue {
         load: &str,
         params: &[(String, u64)],
         nr_cpus: u32,
-    ) -> Result<Vec<Workload>, LookupError>;
+    ) -> Result<Vec<Arc<Workload>>, LookupError>;
 
     /// Returns the same workloads, but accepts parts of rt-app files that the model has no meaning for, and returns a
     /// warning for each.
@@ -58,8 +59,59 @@ pub trait Catalogue {
         load: &str,
         params: &[(String, u64)],
         nr_cpus: u32,
-    ) -> Result<(Vec<Workload>, Vec<String>), LookupError> {
+    ) -> Result<(Vec<Arc<Workload>>, Vec<String>), LookupError> {
         self.workloads(name, load, params, nr_cpus).map(|workloads| (workloads, Vec::new()))
+    }
+}
+
+/// What a workload was asked for by: its name, loads, parameters and CPUs, and whether leniently.
+type Asked = (String, String, Vec<(String, u64)>, u32, bool);
+/// Workloads, and warnings of files that were read leniently.
+type Made = Result<(Vec<Arc<Workload>>, Vec<String>), LookupError>;
+
+/// A catalogue that makes each workload once, whatever it is combined with: one of 100,000 tasks takes a while.
+pub(crate) struct Remembering<'a> {
+    catalogue: &'a dyn Catalogue,
+    made: Mutex<BTreeMap<Asked, Made>>,
+}
+
+impl<'a> Remembering<'a> {
+    pub(crate) fn new(catalogue: &'a dyn Catalogue) -> Self {
+        Remembering { catalogue, made: Mutex::default() }
+    }
+
+    fn made(&self, asked: Asked, make: impl FnOnce() -> Made) -> Made {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.entry(asked).or_insert_with(make).clone()
+    }
+}
+
+impl Catalogue for Remembering<'_> {
+    fn machine(&self, name_or_path: &str) -> Result<Machine, LookupError> {
+        self.catalogue.machine(name_or_path)
+    }
+
+    fn workloads(
+        &self,
+        name: &str,
+        load: &str,
+        params: &[(String, u64)],
+        nr_cpus: u32,
+    ) -> Result<Vec<Arc<Workload>>, LookupError> {
+        let asked = (name.to_owned(), load.to_owned(), params.to_vec(), nr_cpus, false);
+        let make = || Ok((self.catalogue.workloads(name, load, params, nr_cpus)?, Vec::new()));
+        self.made(asked, make).map(|(workloads, _)| workloads)
+    }
+
+    fn lenient_workloads(
+        &self,
+        name: &str,
+        load: &str,
+        params: &[(String, u64)],
+        nr_cpus: u32,
+    ) -> Result<(Vec<Arc<Workload>>, Vec<String>), LookupError> {
+        let asked = (name.to_owned(), load.to_owned(), params.to_vec(), nr_cpus, true);
+        self.made(asked, || self.catalogue.lenient_workloads(name, load, params, nr_cpus))
     }
 }
 
@@ -81,7 +133,7 @@ impl Catalogue for Shipped {
         load: &str,
         params: &[(String, u64)],
         nr_cpus: u32,
-    ) -> Result<Vec<Workload>, LookupError> {
+    ) -> Result<Vec<Arc<Workload>>, LookupError> {
         // An unknown name is reported before a wrong load.
         wakelab_workload::describe(name).map_err(wrong)?;
         let params: BTreeMap<String, u64> = params.iter().cloned().collect();
@@ -94,7 +146,7 @@ impl Catalogue for Shipped {
         load: &str,
         params: &[(String, u64)],
         nr_cpus: u32,
-    ) -> Result<(Vec<Workload>, Vec<String>), LookupError> {
+    ) -> Result<(Vec<Arc<Workload>>, Vec<String>), LookupError> {
         let (_, warnings) = wakelab_workload::describe_leniently(name).map_err(wrong)?;
         let params: BTreeMap<String, u64> = params.iter().cloned().collect();
         // The warnings are about the file, and the same at each load.
@@ -110,10 +162,10 @@ fn at_each(
     name: &str,
     load: &str,
     build: impl Fn(&str, Load) -> Result<Workload, WorkloadError>,
-) -> Result<Vec<Workload>, LookupError> {
+) -> Result<Vec<Arc<Workload>>, LookupError> {
     let names = results_of(name);
     let places = loads(load)?.into_iter().flat_map(|load| names.iter().map(move |name| (name, load)));
-    places.map(|(name, load)| build(name, load).map_err(wrong)).collect()
+    places.map(|(name, load)| build(name, load).map(Arc::new).map_err(wrong)).collect()
 }
 
 /// The workloads of a name. Jankbench prints all of its results after one run: its name alone is all of them.

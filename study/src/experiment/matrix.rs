@@ -1,7 +1,7 @@
 //! Experiments of any number of sides: machines, kernels and variants, each against the base.
 
 use super::side::{self, SideText};
-use super::{Catalogue, Given, Place, Shipped, Spec, SpecError, WorkloadSpec};
+use super::{Catalogue, Given, Place, Remembering, Shipped, Spec, SpecError, WorkloadSpec};
 use crate::compare::{Experiment, Matrix};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -164,9 +164,10 @@ impl MatrixSpec {
         }
         let mut experiments: Vec<Experiment> = Vec::new();
         let (mut warnings, mut places): (Vec<String>, BTreeSet<(String, &str)>) = Default::default();
+        let catalogue = Remembering::new(catalogue);
         for (at, cell) in self.cells().enumerate() {
             let variant = &self.variants[at % self.variants.len()];
-            let experiment = cell.resolve_from(catalogue).map_err(|error| self.located(error, &cell, variant))?;
+            let experiment = cell.resolve_from(&catalogue).map_err(|error| self.located(error, &cell, variant))?;
             if at % self.variants.len() == 0
                 && !places.insert((experiment.machine.name.clone(), experiment.kernel.name))
             {

@@ -14,6 +14,7 @@ mod side;
 mod spec;
 mod sweep;
 
+pub(crate) use catalogue::Remembering;
 pub(crate) use catalogue::loads;
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
 pub use matrix::{Flags, MatrixSpec, NamedSide};

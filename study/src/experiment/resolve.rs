@@ -14,7 +14,7 @@ use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_sched::energy::NoEas;
 use wakelab_scheduler_source::SchedulerName;
-use wakelab_sim::{FLIPS_GONE_NS, Mechanisms, SimError};
+use wakelab_sim::{FLIPS_GONE_NS, Mechanisms, Setup, SimError};
 
 impl Spec {
     /// Returns the experiment with the machines and workloads that come with the program or are in files.
@@ -55,7 +55,7 @@ impl Spec {
         }
         if let (Some(given), Some(cpus)) = (&self.pinned, &pinned) {
             for case in &mut cases {
-                let pinned = case.workload.pin(cpus);
+                let pinned = Arc::make_mut(&mut case.workload).pin(cpus);
                 pinned.map_err(|what| given.error(format!("{}: {what}", case.name)))?;
             }
         }
@@ -78,7 +78,7 @@ impl Spec {
         if let Some(folder) = &self.unpacked_to {
             published.leave_out(folder);
         }
-        warnings.extend(published.misfits(cases.iter().map(|case| &case.workload)));
+        warnings.extend(published.misfits(cases.iter().map(|case| &*case.workload)));
         let base = self.side(&machine, kernel, &self.base, &mut warnings)?;
         let with = self.side(&machine, kernel, &self.with, &mut warnings)?;
         let sides = [(&base, &self.base), (&with, &self.with)];
@@ -90,11 +90,12 @@ impl Spec {
         }
         for (side, given) in sides {
             let Some(scheduler) = &side.scheduler else { continue };
-            let workloads = cases.iter().map(|case| &case.workload);
+            let workloads = cases.iter().map(|case| &*case.workload);
             let missing = wakelab_sim::cgroup_warn_missing(&machine, &side.kernel, &**scheduler, workloads);
             let missing = missing.map_err(|error| given.error(error.to_string()))?;
             warnings.extend(missing.into_iter().map(|line| format!("{}: {line}", given.place)));
         }
+        sides.iter().try_for_each(|(side, _)| self.can_begin(&machine, side, &cases))?;
         if !machine.energy_model().is_empty() {
             for (side, given) in sides {
                 let why = wakelab_sim::no_eas(&machine, &side.kernel, side.features, side.pm);
@@ -182,6 +183,11 @@ impl Spec {
             };
             given.error(e.to_string()).with_hint(hint)
         })?;
+        let new: Vec<String> = scaled(machine, kernel, &side.kernel)
+            .map(|note| format!("{}: {note}", given.place))
+            .filter(|note| !warnings.contains(note))
+            .collect();
+        warnings.extend(new);
         if let Some(named) = &text.scheduler {
             let name = match &named.name {
                 SchedulerName::Path(path) => SchedulerName::Path(self.folder.join(path).to_string_lossy().into_owned()),
@@ -205,6 +211,29 @@ impl Spec {
             side.label = format!("kernel={}{separator}{}", own.name, side.label);
         }
         Ok(side)
+    }
+
+    /// Whether every run of a side can begin, so that what is refused is so before the first run of any side.
+    fn can_begin(&self, machine: &Machine, side: &Variant, cases: &[Case]) -> Result<(), SpecError> {
+        let Some(first) = cases.first() else { return Ok(()) };
+        let setup = Setup {
+            machine: side.machine.as_deref().unwrap_or(machine),
+            kernel: &side.kernel,
+            features: side.features,
+            workload: &first.workload,
+            seed: self.seed,
+            until: 0,
+            mechanisms: Mechanisms::default(),
+            observer_cost: self.observer_cost_ns,
+            pm: side.pm,
+            scheduler: side.scheduler.as_deref(),
+        };
+        wakelab_sim::check_workloads(&setup, cases.iter().map(|case| &*case.workload)).map_err(|(at, error)| {
+            let case = &cases[at];
+            let named = self.workloads.iter().find(|workload| workload.name.value == case.name);
+            let what = format!("{}: {error}", case.workload.load);
+            named.map_or_else(|| self.machine.error(&what), |workload| workload.name.error(&what))
+        })
     }
 
     /// Returns an error at the name that is wrong, that of the kernel being `kernel`, with the kernels that can be
@@ -269,6 +298,23 @@ impl Spec {
         }
         Ok(())
     }
+}
+
+/// What a kernel makes of the tunables that a side sets before they are scaled by the number of CPUs.
+fn scaled<'a>(machine: &Machine, kernel: &'a Preset, set: &'a Preset) -> impl Iterator<Item = String> + 'a {
+    let cpus = machine.topology.nr_cpus() as usize;
+    let as_scaled = set.tunables.scaled(cpus).list();
+    let all = kernel.tunables.list().into_iter().zip(set.tunables.list()).zip(as_scaled);
+    all.filter_map(move |((before, set), scaled)| {
+        let (value, scaled) = (set.value.filter(|_| set.value != before.value)?, scaled.value?);
+        let file = kernel.file_of_scaled(set.name).filter(|_| value != scaled)?;
+        let name = set.name;
+        Some(format!(
+            "{name}={value} is what the kernel scales by {} for {cpus} CPUs (1 + log2 of them, 8 at most): it acts on \
+             {scaled}, and {file} shows that",
+            scaled / value.max(1)
+        ))
+    })
 }
 
 /// The next step after an error about a published table.

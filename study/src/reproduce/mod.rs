@@ -12,11 +12,10 @@ mod scoreboard;
 mod tables;
 
 pub use crate::compare::SearchRates;
-pub(crate) use plan::cpu_s;
 pub use plan::{Plan, PlannedTable, plan};
 pub use quantity::{Quantity, SideBySide, TurbostatColumn};
 pub use record::{Known, MachineKind, RecordRow, SMALL_LLC, by_benchmark, known, record, shipped};
-pub use score::{Class, Summary, noise_pct};
+pub use score::{Class, Summary, distance, noise_pct};
 pub(crate) use scoreboard::{Choice, PartialProgress, experiment, scored};
 pub use scoreboard::{Effort, Scoreboard, Scored, ScoredTable, reproduce};
 pub use tables::{Published, Recipe, WorstOver};
@@ -26,7 +25,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tables::table_folder::{self, TABLE_TOML};
 use tables::{PublishedTable, TABLES};
-use wakelab_input::{nearest, suggest};
+use wakelab_input::{files, nearest, suggest};
 
 /// A published table cannot be read, or is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -167,6 +166,7 @@ enum Form {
 
 /// The folders in a folder that are tables, by name.
 fn table_folders(folder: &Path) -> BTreeSet<String> {
+    files::note_folder(folder, &[("", ".toml"), ("", ".csv"), ("", ".json")]);
     let folders = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let tables = folders.filter(|path| path.join(TABLE_TOML).is_file());
     tables.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()

@@ -4,6 +4,7 @@ use super::scoreboard::{choose, experiment, first_line, needed};
 use super::{Effort, Recipe, Table};
 use crate::cache::{Key, Program};
 use crate::compare::{Experiment, Runner, setups};
+use crate::estimate::Estimator;
 use std::collections::{BTreeMap, HashSet};
 use wakelab_sim::Setup;
 
@@ -40,13 +41,14 @@ pub struct PlannedTable {
 }
 
 /// The CPU time of a simulated second of a busy CPU, s: the mean of the tables that the project has, on a core of
-/// 3 GHz. A run of netperf takes 0.05 to 0.15, one of compute-bound tasks far less.
+/// 3 GHz. By it `--quick` tells long rows, on any machine alike; what runs will take, [`Estimator`] says.
 const CPU_S_PER_BUSY_S: f64 = 0.06;
 
 /// Returns what reproducing `tables` takes, and how many of the runs `runner` keeps.
 pub fn plan(runner: &dyn Runner, tables: &[Table], effort: Effort) -> Plan {
     let mut found: BTreeMap<(&Recipe, u64), Result<Vec<PlannedRun>, String>> = BTreeMap::new();
     let mut counted = HashSet::new();
+    let estimator = Estimator::new(runner.costs());
     let mut whole = Plan { tables: Vec::new(), runs: 0, kept: 0, cpu_s: 0.0 };
     for table in tables {
         let chosen = choose(table, effort);
@@ -54,7 +56,7 @@ pub fn plan(runner: &dyn Runner, tables: &[Table], effort: Effort) -> Plan {
         for (recipe, load) in needed(std::slice::from_ref(table), std::slice::from_ref(&chosen)) {
             let runs = found.entry((recipe, load)).or_insert_with(|| {
                 let experiment = experiment(recipe, load, effort).map_err(|error| first_line(&error.what))?;
-                Ok(runs(runner, &experiment))
+                Ok(runs(runner, &estimator, &experiment))
             });
             for run in runs.iter().flatten() {
                 planned.runs += 1;
@@ -94,19 +96,19 @@ struct PlannedRun {
     cpu_s: f64,
 }
 
-fn runs(runner: &dyn Runner, experiment: &Experiment) -> Vec<PlannedRun> {
+fn runs(runner: &dyn Runner, estimator: &Estimator, experiment: &Experiment) -> Vec<PlannedRun> {
     // Keys are compared with each other alone, whatever the program.
     let program = Program::named("plan");
     let run = |(setup, settle_ns): (Setup<'_>, u64)| {
         let kept = runner.keeps(&setup, settle_ns, experiment.regret);
-        let cpu_s = if kept { 0.0 } else { cpu_s(&setup, experiment.end_ns()) };
+        let cpu_s = if kept { 0.0 } else { estimator.cpu_s(&setup, experiment.end_ns()) };
         PlannedRun { key: Key::new(program, &setup, settle_ns), kept, cpu_s }
     };
     setups(experiment).map(run).collect()
 }
 
-/// About how much CPU time a run takes, s. A run whose end is that of its tasks is taken for one of `usual_ns`.
-pub(crate) fn cpu_s(setup: &Setup<'_>, usual_ns: u64) -> f64 {
+/// About how much CPU time a run takes, s, by its CPUs and tasks alone. A run whose end is that of its tasks is taken for one of `usual_ns`.
+pub(super) fn cpu_s(setup: &Setup<'_>, usual_ns: u64) -> f64 {
     let busy = setup.workload.tasks.len().min(setup.machine.topology.nr_cpus() as usize);
     setup.until.min(usual_ns) as f64 / 1e9 * busy as f64 * CPU_S_PER_BUSY_S
 }

@@ -1,7 +1,7 @@
 //! The quantities that are published and simulated, and how a simulated row gives each.
 
 use super::SearchRates;
-use crate::compare::{CompareRow, PowerSummary, Side};
+use crate::compare::{Better, CompareRow, PowerSummary, Side};
 use serde::Serialize;
 use wakelab_measure::Bucket;
 
@@ -166,6 +166,15 @@ impl Quantity {
     /// The published values with a simulated value of the base side.
     pub(super) fn of_base(self, published: Option<[Option<f64>; 2]>, simulated: f64) -> Option<SideBySide> {
         Some(SideBySide { what: self.unit()?, published: published?, simulated: [Some(simulated), None] })
+    }
+
+    /// The direction in which its difference is positive, of a simulated row.
+    pub(super) fn better(self, row: &CompareRow) -> Better {
+        match self {
+            Quantity::Metric | Quantity::Value(_) => row.better,
+            Quantity::Latency(_) | Quantity::Power => Better::Lower,
+            _ => Better::Higher,
+        }
     }
 
     /// The simulated difference in %.

@@ -2,7 +2,7 @@
 //! how many that it had they were real, by benchmark and kind of machine.
 
 use super::{Class, Scoreboard};
-use crate::compare::Comparison;
+use crate::compare::{Better, Comparison};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,6 +60,10 @@ pub struct RecordRow {
     pub workload: String,
     /// The number of instances.
     pub load: u64,
+    /// The direction in which the published quantity is better.
+    pub published_better: Better,
+    /// That of the simulated one.
+    pub simulated_better: Better,
     /// The published difference in %; positive is better.
     pub published_pct: f64,
     /// The simulated difference, %.
@@ -85,6 +89,8 @@ pub fn record(board: &Scoreboard) -> Vec<RecordRow> {
             kind,
             workload: workload.clone(),
             load: *load,
+            published_better: row.better?[0],
+            simulated_better: row.better?[1],
             published_pct: row.published_compare_pct?,
             simulated_pct: row.simulated_compare_pct?,
             noise_pct: row.noise_pct,
@@ -166,8 +172,12 @@ pub fn by_benchmark(rows: &[RecordRow]) -> Vec<Known> {
 const RECORD: &str = include_str!("record.csv");
 
 /// The record of each benchmark of a comparison on machines like its own, in the order of its rows. A benchmark of
-/// which no published difference is on such a machine is left out.
+/// which no published difference is on such a machine is left out. All of the record is of the fair class: of a
+/// scheduler of sched_ext, and of one beside the fair class, it says nothing.
 pub fn known(comparison: &Comparison) -> Vec<Known> {
+    if !comparison.schedulers.is_empty() {
+        return Vec::new();
+    }
     let (kind, all) = (MachineKind::of(&comparison.machine), by_benchmark(&shipped()));
     let mut found: Vec<Known> = Vec::new();
     for row in &comparison.rows {
@@ -194,6 +204,8 @@ mod tests {
             kind: MachineKind::SmallLlcs,
             workload: workload.to_owned(),
             load: 1,
+            published_better: Better::Higher,
+            simulated_better: Better::Higher,
             published_pct,
             simulated_pct,
             noise_pct: 5.0,

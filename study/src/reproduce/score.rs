@@ -1,6 +1,8 @@
 //! How close the simulation of a table comes.
 
 use super::{Scored, ScoredTable, SearchRates};
+use crate::compare::Better;
+use crate::statistics::log_ratio;
 use serde::Serialize;
 
 /// The class of a difference.
@@ -55,22 +57,23 @@ pub struct Summary {
     pub effects: usize,
     /// The effects that the simulation has, too, with the same sign.
     pub effects_class_right: usize,
-    /// The effects that the simulation has, too, with the same sign and within a factor of 1.5.
+    /// The effects that the simulation has, too, with the same sign and a size within a factor of 1.5. Sizes are
+    /// logarithms of ratios ([`log_ratio`]).
     pub effects_right: usize,
-    /// The published effects above 30%.
+    /// The published effects of a factor above 1.3.
     pub large_effects: usize,
-    /// Those that the simulation has, too, with the same sign and within a factor of 1.5.
+    /// Those that the simulation has, too, with the same sign and a size within a factor of 1.5.
     pub large_effects_right: usize,
     /// The rows with a published difference that is no effect.
     pub null_rows: usize,
     /// The effects of the simulation where none was published.
     pub false_effects: usize,
-    /// The effects above 30% with the wrong sign.
+    /// The large effects with the wrong sign.
     pub wrong_sign: usize,
     /// The share of rows with the published class, %.
     pub class_agreement_pct: Option<f64>,
-    /// The median of the distance between the two differences, percentage points.
-    pub median_abs_diff: Option<f64>,
+    /// The median of the distance between the logarithms of the two ratios.
+    pub median_log_distance: Option<f64>,
     /// 1 minus the ratio of that median to the one of a model that predicts 0 everywhere.
     pub skill: Option<f64>,
     /// The root mean square of the logarithm of simulated over published baselines, with each curve normalised to its
@@ -83,8 +86,10 @@ pub struct Summary {
     pub search_mae: Option<SearchRates>,
 }
 
-/// An effect above this is large, %.
-const LARGE_PCT: f64 = 30.0;
+/// An effect of a larger factor is large: a gain of 30% or a loss of 23% of a throughput.
+const LARGE: f64 = 1.3;
+/// The sizes of two effects may differ by this factor to be the same: of 2 and 2.83 times as much, the logarithms do.
+const SAME_SIZE: f64 = 1.5;
 
 /// Returns the score of the rows of all tables. A curve is one of a table, so that there is no error of all of them but
 /// for that of all their points.
@@ -103,44 +108,90 @@ fn named(row: &Scored, table: &str) -> Scored {
 /// Returns the score of rows.
 pub(super) fn summary(rows: &[Scored]) -> Summary {
     let simulated: Vec<&Scored> = rows.iter().filter(|row| row.excluded.is_none()).collect();
-    let pairs: Vec<(f64, f64, f64)> = simulated
-        .iter()
-        .filter_map(|row| Some((row.published_compare_pct?, row.simulated_compare_pct?, row.noise_pct)))
-        .collect();
-    let is_effect = |pct: f64, noise: f64| Class::of(pct, noise) != Class::Same;
-    let same_class =
-        |&&(published, simulated, noise): &&(f64, f64, f64)| Class::of(published, noise) == Class::of(simulated, noise);
-    let right = |&&(published, simulated, noise): &&(f64, f64, f64)| {
-        is_effect(simulated, noise)
-            && (published > 0.0) == (simulated > 0.0)
-            && (1.0 / 1.5..=1.5).contains(&(simulated / published))
-    };
-    let effects: Vec<&(f64, f64, f64)> =
-        pairs.iter().filter(|(published, _, noise)| is_effect(*published, *noise)).collect();
-    let agree = pairs.iter().filter(|(p, s, noise)| Class::of(*p, *noise) == Class::of(*s, *noise)).count();
-    let distance = median(pairs.iter().map(|(p, s, _)| (p - s).abs()));
-    let distance_of_none = median(pairs.iter().map(|(p, ..)| p.abs()));
+    let pairs: Vec<Pair> = simulated.iter().filter_map(|row| Pair::of(row)).collect();
+    let count = |which: &dyn Fn(&Pair) -> bool| pairs.iter().filter(|pair| which(pair)).count();
+    let distance = median(pairs.iter().map(Pair::distance));
+    let distance_of_none = median(pairs.iter().map(|pair| pair.published.size()));
+    let effects = count(&|pair| pair.published.is_effect());
     Summary {
         rows: simulated.len(),
         excluded: rows.len() - simulated.len(),
-        effects: effects.len(),
-        effects_class_right: effects.iter().filter(|&pair| same_class(pair)).count(),
-        effects_right: effects.iter().filter(|&pair| right(pair)).count(),
-        large_effects: effects.iter().filter(|pair| pair.0.abs() > LARGE_PCT).count(),
-        large_effects_right: effects.iter().filter(|pair| pair.0.abs() > LARGE_PCT && right(pair)).count(),
-        null_rows: pairs.len() - effects.len(),
-        false_effects: pairs.iter().filter(|(p, s, noise)| !is_effect(*p, *noise) && is_effect(*s, *noise)).count(),
-        wrong_sign: pairs
-            .iter()
-            .filter(|(p, s, noise)| p.abs() > LARGE_PCT && is_effect(*s, *noise) && p * s < 0.0)
-            .count(),
-        class_agreement_pct: (!pairs.is_empty()).then(|| 100.0 * agree as f64 / pairs.len() as f64),
-        median_abs_diff: distance,
+        effects,
+        effects_class_right: count(&|pair| pair.published.is_effect() && pair.same_class()),
+        effects_right: count(&Pair::is_right),
+        large_effects: count(&|pair| pair.published.is_large()),
+        large_effects_right: count(&|pair| pair.published.is_large() && pair.is_right()),
+        null_rows: pairs.len() - effects,
+        false_effects: count(&|pair| !pair.published.is_effect() && pair.simulated.is_effect()),
+        wrong_sign: count(&|pair| pair.published.is_large() && pair.simulated.is_effect() && !pair.same_class()),
+        class_agreement_pct: (!pairs.is_empty()).then(|| 100.0 * count(&Pair::same_class) as f64 / pairs.len() as f64),
+        median_log_distance: distance,
         skill: distance.zip(distance_of_none).filter(|(_, none)| *none > 0.0).map(|(ours, none)| 1.0 - ours / none),
         curve_rms_log_error: curve_error(&simulated),
         rq_lock_correlation: rq_lock_correlation(&simulated),
         search_mae: search_mae(&simulated),
     }
+}
+
+/// A published difference and its simulation.
+struct Pair {
+    published: Effect,
+    simulated: Effect,
+}
+
+/// A difference: its class, and the logarithm of its ratio.
+struct Effect {
+    class: Class,
+    log_ratio: Option<f64>,
+}
+
+impl Pair {
+    fn of(row: &Scored) -> Option<Self> {
+        let effect =
+            |pct: f64, better| Effect { class: Class::of(pct, row.noise_pct), log_ratio: log_ratio(pct, better) };
+        let [published, simulated] = row.better.unwrap_or([Better::Higher; 2]);
+        Some(Pair {
+            published: effect(row.published_compare_pct?, published),
+            simulated: effect(row.simulated_compare_pct?, simulated),
+        })
+    }
+
+    fn same_class(&self) -> bool {
+        self.published.class == self.simulated.class
+    }
+
+    /// Whether an effect was published, and the simulation has it with the same sign and size.
+    fn is_right(&self) -> bool {
+        let sizes = self.published.log_ratio.zip(self.simulated.log_ratio);
+        let same_size = sizes.is_some_and(|(a, b)| (1.0 / SAME_SIZE..=SAME_SIZE).contains(&(b / a)));
+        self.published.is_effect() && self.same_class() && same_size
+    }
+
+    /// How far the logarithms of the ratios are from each other; infinite without one.
+    fn distance(&self) -> f64 {
+        let both = self.published.log_ratio.zip(self.simulated.log_ratio);
+        both.map_or(f64::INFINITY, |(a, b)| (a - b).abs())
+    }
+}
+
+impl Effect {
+    fn is_effect(&self) -> bool {
+        self.class != Class::Same
+    }
+
+    fn is_large(&self) -> bool {
+        self.is_effect() && self.size() > LARGE.ln()
+    }
+
+    fn size(&self) -> f64 {
+        self.log_ratio.map_or(f64::INFINITY, f64::abs)
+    }
+}
+
+/// How far a row is from what was published: the distance of the logarithms of both ratios, infinite if one has none;
+/// `None` for a row without both differences.
+pub fn distance(row: &Scored) -> Option<f64> {
+    Pair::of(row).map(|pair| pair.distance())
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -236,7 +287,7 @@ mod tests {
     #[test]
     fn an_effect_is_right_within_a_factor_of_one_and_a_half() {
         let rows =
-            [row(60.0, 41.0), row(60.0, 39.0), row(60.0, -60.0), row(-20.0, -25.0), row(0.5, 7.0), row(1.0, -1.0)];
+            [row(60.0, 37.0), row(60.0, 36.0), row(60.0, -60.0), row(-20.0, -25.0), row(0.5, 7.0), row(1.0, -1.0)];
         let score = summary(&rows);
         assert_eq!((score.rows, score.effects, score.effects_right), (6, 4, 2));
         assert_eq!((score.effects_class_right, score.null_rows), (3, 2));
@@ -250,7 +301,33 @@ mod tests {
         let none = summary(&[row(60.0, 0.0), row(-20.0, 0.0), row(10.0, 0.0)]);
         assert_eq!(none.skill, Some(0.0));
         let good = summary(&[row(60.0, 55.0), row(-20.0, -20.0), row(10.0, 12.0)]);
-        assert_eq!((good.median_abs_diff, good.skill), (Some(2.0), Some(0.9)));
+        let distance = (1.6f64 / 1.55).ln();
+        assert!((good.median_log_distance.unwrap() - distance.min((1.12f64 / 1.1).ln())).abs() < 1e-12);
+        assert!(good.skill.unwrap() > 0.9);
+    }
+
+    /// What is left of a throughput after two large losses is a factor of 10 apart, though the per cents are close; of
+    /// a time that is longer by the same per cents it is not.
+    #[test]
+    fn sizes_of_large_losses_are_those_of_what_is_left() {
+        let loss = row(-98.2, -80.7);
+        let longer = Scored { better: Some([Better::Lower; 2]), ..loss.clone() };
+        let [higher, lower] = [&loss, &longer].map(|row| summary(std::slice::from_ref(row)));
+        assert_eq!((higher.effects_class_right, higher.effects_right, higher.large_effects_right), (1, 0, 0));
+        assert_eq!((lower.effects_class_right, lower.effects_right, lower.large_effects_right), (1, 1, 1));
+        assert!((distance(&loss).unwrap() - (19.3f64 / 1.8).ln()).abs() < 1e-9);
+        // A time that is shorter by 98% is a fiftieth, and by 81% a fifth.
+        let shorter = Scored { better: Some([Better::Lower; 2]), ..row(98.2, 80.7) };
+        // Twice the time is half of the throughput.
+        let hackbench = Scored { better: Some([Better::Lower, Better::Higher]), ..row(-100.0, -50.0) };
+        assert!(distance(&hackbench).unwrap() < 1e-12);
+        assert_eq!(summary(&[shorter]).effects_right, 0);
+        // 23% less is as large as 30% more; nothing is left of 100% less.
+        assert_eq!(summary(&[row(-24.0, -24.0), row(-22.0, -22.0), row(29.0, 29.0)]).large_effects, 1);
+        assert_eq!(
+            (summary(&[row(-50.0, -100.0)]).effects_right, distance(&row(-50.0, -100.0))),
+            (0, Some(f64::INFINITY))
+        );
     }
 
     #[test]

@@ -4,7 +4,9 @@
 use super::plan::cpu_s;
 use super::quantity::{latency, power, search_rates};
 use super::{Class, Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
-use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each, setups};
+use crate::compare::{
+    Assumed, Better, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each, setups,
+};
 use crate::experiment::{Given, Spec, SpecError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,6 +77,9 @@ pub struct Scored {
     pub published_compare_pct: Option<f64>,
     /// The simulated difference, %.
     pub simulated_compare_pct: Option<f64>,
+    /// The directions in which the published and the simulated quantity are better: of hackbench a time is published
+    /// and a throughput simulated. `None` if the row is not simulated.
+    pub better: Option<[Better; 2]>,
     /// What a difference has to exceed to be an effect, %.
     pub noise_pct: f64,
     /// The published baseline, with the name of the curve that it is a point of.
@@ -422,6 +427,7 @@ pub(crate) fn scored(row: &Published, chosen: Choice, found: &Found<'_>) -> Scor
         Ok((simulated, load)) => {
             let two_sided = row.recipe.as_ref().is_ok_and(|(recipe, _)| recipe.with.is_some());
             scored.simulated = row.recipe.clone().ok().filter(|_| row.quantity.is_of_benchmark());
+            scored.better = Some([row.better(simulated), row.quantity.better(simulated)]);
             scored.simulated_compare_pct = row.quantity.difference(simulated).filter(|_| two_sided);
             scored.simulated_search = search_rates(&simulated.base);
             scored.side_by_side = row.quantity.side_by_side(row.values, simulated);

@@ -23,8 +23,11 @@ mod order;
 mod watch;
 
 use crate::compare::jobs::run_all;
+use crate::fence::worker::serve;
+use crate::fence::{Asked, Fence, caught};
 use load::{FIXED, Load};
 use order::Watched;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,9 +57,9 @@ pub const UNFAIR_NS: u64 = 50_000_000;
 const SHRINK_RUNS: u32 = 400;
 
 /// A kind of what can be found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
-    /// A program did what it may not.
+    /// A program did what it may not, or its run took the process with it that made it.
     Fault,
     /// The core ended the scheduler, or it reported an error or its end itself.
     Error,
@@ -101,12 +104,14 @@ pub struct Check<'a> {
     pub jobs: usize,
     /// Ends it early.
     pub stop: &'a AtomicBool,
+    /// Where runs are made.
+    pub fence: &'a Fence,
     /// Is told of each workload that is done: how many are.
     pub done: &'a (dyn Fn(usize) + Sync),
 }
 
 /// Something that was found in a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Its kind.
     pub kind: Kind,
@@ -117,7 +122,7 @@ pub struct Finding {
 }
 
 /// What is known of one run, or of the runs of one workload.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     /// What was found, a kind once.
     pub findings: Vec<Finding>,
@@ -159,6 +164,28 @@ pub struct Checked {
     /// Whether all workloads were run, and all findings made small.
     pub complete: bool,
 }
+
+/// What is run.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    /// The number of its machine.
+    machine: usize,
+    workload: &'a Workload,
+    /// The text that the workload was read from; `None` for that of a file.
+    toml: Option<&'a str>,
+}
+
+/// A run that a worker of the fence is asked for, as in [`Check::once_here`].
+#[derive(Debug, Serialize, Deserialize)]
+struct Question {
+    machine: usize,
+    toml: Option<String>,
+    until: u64,
+    timeout_ms: u32,
+}
+
+/// What was found in a run, and who of the tasks that are alike ran how long; `None` if it was stopped.
+type Found = Option<(Seen, Vec<Peers>)>;
 
 /// A message without what differs between workloads: numbers, and the names of tasks, as in `spins 0[12]`.
 fn key_of(message: &str) -> String {
@@ -225,7 +252,18 @@ impl Check<'_> {
     /// # Errors
     /// As [`Check::check`].
     pub fn check_workload(&self, workload: &Workload) -> Result<Option<Seen>, SimError> {
-        self.runs(&self.machines[0], workload, None)
+        self.runs(Subject { machine: 0, workload, toml: None }, None)
+    }
+
+    /// In a worker of the fence: makes the runs that it is asked for, and does not return. `workload` is that of
+    /// [`check_workload`](Self::check_workload), if that is called.
+    pub fn serve(&self, workload: Option<&Workload>) {
+        serve(|question: Question| -> Result<Found, String> {
+            let Question { machine, toml, until, timeout_ms } = question;
+            let drawn = toml.as_deref().map(read_toml).transpose().map_err(|error| error.to_string())?;
+            let workload = drawn.as_ref().or(workload).ok_or("no workload")?;
+            self.once_here(Subject { machine, workload, toml: None }, until, timeout_ms).map_err(|e| e.to_string())
+        });
     }
 
     /// A digest of every event of each of the first `count` workloads, and how many events these were: equal where
@@ -302,23 +340,24 @@ impl Check<'_> {
 
     /// Runs what was drawn; `None` if it was stopped.
     fn look_at(&self, load: &Load, only: Option<Kind>) -> Result<Option<Seen>, SimError> {
-        self.runs(&self.machines[load.machine], &read(load)?, only)
+        let toml = load.to_toml(&[]);
+        self.runs(Subject { machine: load.machine, workload: &read_toml(&toml)?, toml: Some(&toml) }, only)
     }
 
     /// Runs a workload, and again for longer if something has to be looked at more closely; with `only`, for what is of
     /// that kind.
-    fn runs(&self, machine: &Machine, workload: &Workload, only: Option<Kind>) -> Result<Option<Seen>, SimError> {
+    fn runs(&self, subject: Subject<'_>, only: Option<Kind>) -> Result<Option<Seen>, SimError> {
         if matches!(only, Some(Kind::Stall | Kind::Unfair)) {
-            return self.longer(machine, workload);
+            return self.longer(subject);
         }
-        let Some((mut seen, peers)) = self.once(machine, workload, TIME_NS, TIMEOUT_MS)? else { return Ok(None) };
+        let Some((mut seen, peers)) = self.once(subject, TIME_NS, TIMEOUT_MS)? else { return Ok(None) };
         let stalls = seen.findings.iter().any(|finding| finding.kind == Kind::Stall);
         if !stalls && unfair(&peers).is_none() {
             seen.weights = weights(&peers);
             return Ok(Some(seen));
         }
         seen.findings.retain(|finding| finding.kind != Kind::Stall);
-        let Some(longer) = self.longer(machine, workload)? else { return Ok(None) };
+        let Some(longer) = self.longer(subject)? else { return Ok(None) };
         for finding in longer.findings {
             if seen.findings.iter().all(|known| known.kind != finding.kind) {
                 seen.findings.push(finding);
@@ -329,8 +368,8 @@ impl Check<'_> {
         Ok(Some(seen))
     }
 
-    fn longer(&self, machine: &Machine, workload: &Workload) -> Result<Option<Seen>, SimError> {
-        let Some((mut seen, peers)) = self.once(machine, workload, LONG_NS, LONG_TIMEOUT_MS)? else { return Ok(None) };
+    fn longer(&self, subject: Subject<'_>) -> Result<Option<Seen>, SimError> {
+        let Some((mut seen, peers)) = self.once(subject, LONG_NS, LONG_TIMEOUT_MS)? else { return Ok(None) };
         seen.findings.extend(unfair(&peers));
         seen.weights = weights(&peers);
         Ok(Some(seen))
@@ -357,14 +396,39 @@ impl Check<'_> {
         }
     }
 
-    /// One run: what was found in it, and who of the tasks that are alike ran how long.
-    fn once(
+    /// One run, behind the fence.
+    fn once(&self, subject: Subject<'_>, until: u64, timeout_ms: u32) -> Result<Found, SimError> {
+        let question = Question { machine: subject.machine, toml: subject.toml.map(str::to_owned), until, timeout_ms };
+        match self.fence.ask(&question, self.stop) {
+            Asked::Answer(answer) => {
+                let answer: Result<Found, String> = answer;
+                answer.map_err(SimError::Workload)
+            }
+            Asked::Died(how) => {
+                let what = format!("the process that ran it has ended ({how})");
+                Ok(Some((Seen { findings: vec![Finding::fault(what)], ..Seen::default() }, Vec::new())))
+            }
+            Asked::Stopped => Ok(None),
+            Asked::Nobody => self.once_here(subject, until, timeout_ms),
+        }
+    }
+
+    /// One run in this process. One that panics is a fault.
+    fn once_here(&self, subject: Subject<'_>, until: u64, timeout_ms: u32) -> Result<Found, SimError> {
+        let machine = &self.machines[subject.machine];
+        caught(|| self.once_uncaught(machine, subject.workload, until, timeout_ms)).unwrap_or_else(|panic| {
+            let what = format!("the run panicked, which is a bug of wakelab ({panic})");
+            Ok(Some((Seen { findings: vec![Finding::fault(what)], ..Seen::default() }, Vec::new())))
+        })
+    }
+
+    fn once_uncaught(
         &self,
         machine: &Machine,
         workload: &Workload,
         until: u64,
         timeout_ms: u32,
-    ) -> Result<Option<(Seen, Vec<Peers>)>, SimError> {
+    ) -> Result<Found, SimError> {
         let scheduler = Watched::new(self.scheduler, timeout_ms);
         let setup = self.setup(machine, workload, &scheduler, until);
         let mut watch = Watch::new(workload, machine.topology.nr_cpus());
@@ -405,8 +469,17 @@ impl Check<'_> {
 
 /// What was drawn, as it is read from its text.
 fn read(load: &Load) -> Result<Workload, SimError> {
-    let workload = from_toml(&load.to_toml(&[]), Path::new("drawn.toml"), 1);
-    workload.map_err(|error| SimError::Workload(error.to_string()))
+    read_toml(&load.to_toml(&[]))
+}
+
+fn read_toml(toml: &str) -> Result<Workload, SimError> {
+    from_toml(toml, Path::new("drawn.toml"), 1).map_err(|error| SimError::Workload(error.to_string()))
+}
+
+impl Finding {
+    fn fault(what: String) -> Self {
+        Finding { kind: Kind::Fault, key: key_of(&what), what }
+    }
 }
 
 /// Tasks that are alike, of which one ran much longer than another.

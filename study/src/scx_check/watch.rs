@@ -1,5 +1,6 @@
 //! Who waited while a CPU was idle that could have run him, and how much CPU time who got.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_events::sim::{Event, NewTask, Sink};
 use wakelab_sched::CpuMask;
@@ -20,7 +21,7 @@ pub(super) struct Overlap {
 }
 
 /// Tasks that compute all the time, may use the same CPUs and have the same weight.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Peers {
     /// The CPUs, as a list.
     pub cpus: String,
@@ -153,6 +154,15 @@ impl Watch {
         }
     }
 
+    /// A CPU has run its task up to now.
+    fn stops(&mut self, cpu: u32, time: u64) {
+        if let Some((ran, since)) = self.cpus[cpu as usize].curr.take()
+            && let Some(ran) = self.tasks.get_mut(&ran)
+        {
+            ran.ran += time - since;
+        }
+    }
+
     fn leaves_idle(&mut self, cpu: u32, time: u64) {
         if self.cpus[cpu as usize].idle_since.is_some() {
             let waiting: Vec<u32> = self.waiting.iter().copied().collect();
@@ -205,11 +215,7 @@ impl Sink for Watch {
         match *event {
             Event::Enqueue { task, .. } => self.begins_to_wait(task, time),
             Event::Switch { cpu, prev, prev_sleeps, next } => {
-                if let Some((ran, since)) = self.cpus[cpu as usize].curr.take()
-                    && let Some(ran) = self.tasks.get_mut(&ran)
-                {
-                    ran.ran += time - since;
-                }
+                self.stops(cpu, time);
                 if let Some(prev) = prev.filter(|_| !prev_sleeps) {
                     self.begins_to_wait(prev, time);
                 }
@@ -222,6 +228,13 @@ impl Sink for Watch {
                     None if self.cpus[cpu as usize].offline => {}
                     None => _ = self.cpus[cpu as usize].idle_since.get_or_insert(time),
                 }
+            }
+            // A task that is moved while it runs has lost its CPU with that.
+            Event::Migrate { task, from, .. }
+                if self.cpus[from as usize].curr.is_some_and(|(curr, _)| curr == task) =>
+            {
+                self.stops(from, time);
+                self.begins_to_wait(task, time);
             }
             Event::Exit { task } => {
                 self.ends_waiting(task, time);

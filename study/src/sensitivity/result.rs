@@ -1,7 +1,7 @@
 //! The result of a sensitivity study: plain data for tables and JSON.
 
 use super::Method;
-use crate::compare::Assumed;
+use crate::compare::{Assumed, Better};
 use crate::reproduce::Class;
 use serde::Serialize;
 
@@ -67,6 +67,8 @@ pub struct SensitivityRow {
     pub case: String,
     /// `224 threads`.
     pub load: String,
+    /// The direction in which the metric is better.
+    pub better: Better,
     /// compare% with the constants as they are.
     pub compare_pct: f64,
     /// What a difference has to exceed to be an effect, %.

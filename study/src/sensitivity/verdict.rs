@@ -40,6 +40,7 @@ pub(super) fn judge(plan: &Plan, row: &CompareRow, at: usize, samples: &[Sample]
         benchmark: row.benchmark.clone(),
         case: row.case.clone(),
         load: row.load.clone(),
+        better: row.better,
         compare_pct: row.compare_pct,
         noise_pct,
         class,

@@ -95,7 +95,7 @@ impl ChartsBuilder {
                 over_time.cache(at_ns, *llc, u64::try_from(*sum_util).unwrap_or(0), *weight, *nr);
             }
             SourceEvent::Power(spent) => over_time.power(at_ns, spent.package, spent.uw),
-            SourceEvent::Hint(..) | SourceEvent::Scx(_) => {}
+            SourceEvent::Hint(..) | SourceEvent::Scx(_) | SourceEvent::Name(_) => {}
         }
     }
 

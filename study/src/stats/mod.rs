@@ -63,8 +63,8 @@ pub struct RunTally {
     pub has_waits: bool,
     /// The wake-ups after which the wakee was not seen to run.
     pub unseen: u64,
-    /// The migrations that no wake-up made; `None` without switches, or if wake-ups are missing whose migrations would
-    /// be among them.
+    /// The migrations that no wake-up made; `None` if wake-ups are missing whose migrations would be among them, or,
+    /// but for imports, without switches.
     pub balanced: Option<u64>,
     /// The first and the last time, ns.
     pub span: Option<(u64, u64)>,
@@ -153,12 +153,18 @@ fn count(
             Err(e) => error = error.or(Some(e)),
         }
     }
-    if !tally.has_waits || !has_all_wakeups(source, tally.recorder.as_ref(), tally.imported.as_ref()) {
+    // An import tells migrations by wake-ups from others without switches; nothing else that lacks them has both.
+    let knows_migrations = tally.has_waits || tally.imported.is_some();
+    if !knows_migrations || !has_all_wakeups(source, tally.recorder.as_ref(), tally.imported.as_ref()) {
         tally.balanced = None;
     }
     tally.knows_reasons = matches!(source, Source::Simulated(_)) || !tally.all.reasons.is_empty();
     if error.is_none() && tally.all.wakeups == 0 {
-        let hint = match tally.imported {
+        let hint = match &tally.imported {
+            Some(of) if of.unfinished > 0 => {
+                "the imported trace has sched_waking, but of no waking the wake-up or the run: record sched_wakeup and \
+                 sched_switch of all CPUs, too"
+            }
             Some(_) => "the imported trace has neither sched_waking nor sched_wakeup; record them, too",
             None => "was the recorder stopped before its first row, or the run no longer than --settle?",
         };
@@ -363,6 +369,9 @@ impl RunTally {
             (Some(sum), Some(other)) => Some(ImportCounts {
                 lost: sum.lost.saturating_add(other.lost),
                 duration_ns: sum.duration_ns.saturating_add(other.duration_ns),
+                overwritten: sum.overwritten.saturating_add(other.overwritten),
+                unfinished: sum.unfinished.saturating_add(other.unfinished),
+                cpu_begins_ns: sum.cpu_begins_ns,
                 tracepoints: sum.tracepoints.into_iter().filter(|one| other.tracepoints.contains(one)).collect(),
             }),
             _ => None,

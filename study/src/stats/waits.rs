@@ -74,8 +74,11 @@ pub(crate) fn match_waits(
             SourceEvent::Wake(found) => {
                 let told = listener.wake(&found);
                 let WakeupWithReason { wake, place, .. } = found;
-                if watches && (waiting.len() < MOST_WAITING || waiting.contains_key(&wake.wakee_pid)) {
-                    let moves = of_wakeups_too && wake.prev_cpu.is_none_or(|prev| prev != wake.dest_cpu);
+                let moves = of_wakeups_too && wake.prev_cpu.is_none_or(|prev| prev != wake.dest_cpu);
+                // Without switches only those are kept whose migration is still to come.
+                let kept =
+                    (watches || moves) && (waiting.len() < MOST_WAITING || waiting.contains_key(&wake.wakee_pid));
+                if kept {
                     let one = Waiting {
                         t_ns: wake.t_ns,
                         pid: wake.wakee_pid,
@@ -83,7 +86,7 @@ pub(crate) fn match_waits(
                         dest_cpu: wake.dest_cpu,
                         place,
                         moves,
-                        waits: !wake.exec,
+                        waits: !wake.exec && watches,
                         told,
                     };
                     let before = waiting.insert(wake.wakee_pid, one);
@@ -105,6 +108,7 @@ pub(crate) fn match_waits(
             | SourceEvent::Idle(_)
             | SourceEvent::Frequency(_)
             | SourceEvent::Power(_)
+            | SourceEvent::Name(_)
             | SourceEvent::Hint(..)
             | SourceEvent::Scx(_) => {}
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tempfile::{NamedTempFile, TempPath};
 use wakelab_events::simulated::folder_part;
+use wakelab_input::files::check_output;
 
 /// The size of the buffer before a file, bytes.
 const BUFFER: usize = 1 << 20;
@@ -82,6 +83,7 @@ impl TraceFolder {
         if let Some(parent) = tracing.to.parent() {
             fs::create_dir_all(parent)?;
         }
+        check_output(&tracing.to).map_err(|clash| io::Error::other(format!("{} is {clash}", tracing.to.display())))?;
         tracing.temporary.persist(&tracing.to).map_err(|e| e.error)?;
         let mut files = self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         files.push(TracedFile { path: tracing.to, traced });

@@ -58,7 +58,7 @@ pub fn trace<W: Write>(source: &Source, out: W, progress: &dyn Progress) -> Resu
     let mut writing = Writing {
         trace: Trace::new(out, cpus)?,
         traced: Traced::default(),
-        balances: !about.recorded,
+        simulated: !about.recorded,
         lengths: DsqLengths::default(),
     };
     let mut since = 0;
@@ -80,8 +80,8 @@ pub fn trace<W: Write>(source: &Source, out: W, progress: &dyn Progress) -> Resu
 struct Writing<W> {
     trace: Trace<W>,
     traced: Traced,
-    /// Whether load balancing takes a CPU from a task without a switch, as in recordings of the simulator.
-    balances: bool,
+    /// Whether it is a simulated run, whose load balancing takes a CPU from a task without a switch.
+    simulated: bool,
     lengths: DsqLengths,
 }
 
@@ -91,13 +91,17 @@ impl<W: Write> Writing<W> {
         let trace = &mut self.trace;
         match item {
             SourceEvent::Switch(switch) => {
-                let prev = trace.running(switch.cpu).unwrap_or(switch.prev_pid as i32);
+                // Of a recording each row has it; of the simulator a task may have been taken from the CPU.
+                let known = trace.running(switch.cpu).filter(|_| self.simulated);
+                let prev = known.unwrap_or(switch.prev_pid as i32);
                 trace.switch(t_ns, switch.cpu, prev, switch.prev_sleeps, switch.next_pid as i32)
             }
-            SourceEvent::Moved(moved) if self.balances && trace.running(moved.from_cpu) == Some(moved.pid as i32) => {
+            SourceEvent::Moved(moved) if self.simulated && trace.running(moved.from_cpu) == Some(moved.pid as i32) => {
                 trace.switch(t_ns, moved.from_cpu, moved.pid as i32, false, 0)
             }
-            SourceEvent::Moved(_) => Ok(()),
+            SourceEvent::Moved(_) if self.simulated => Ok(()),
+            SourceEvent::Moved(moved) => trace.migrates(t_ns, moved.pid as i32, moved.from_cpu, moved.to_cpu),
+            SourceEvent::Name(named) => trace.listed_name(named.pid as i32, &named.comm),
             SourceEvent::Idle(of) => trace.idle(t_ns, of.cpu, of.value),
             SourceEvent::Frequency(of) => trace.frequency(t_ns, of.cpu, of.value.unwrap_or(0)),
             SourceEvent::Power(spent) => trace.counter(t_ns, Counter::Power(spent.package), (spent.uw / 1000) as i64),
@@ -128,7 +132,11 @@ impl<W: Write> Writing<W> {
                     arguments,
                 });
                 let waker = (wake.waker_cpu, wake.waker_pid as i32);
-                trace.wake(wake.t_ns, waker, wakee, wake.dest_cpu, search)
+                let (prev_cpu, dest_cpu) = (wake.prev_cpu, wake.dest_cpu);
+                match self.simulated {
+                    true => trace.wake(wake.t_ns, waker, wakee, prev_cpu.unwrap_or(dest_cpu), search),
+                    false => trace.recorded_wake(wake.t_ns, waker, wakee, (prev_cpu, dest_cpu), search),
+                }
             }
         }
     }
@@ -256,7 +264,7 @@ impl<W: Write> Tracer<W> {
             reason: decision.reason.name(),
             arguments,
         });
-        self.trace.wake(from_ns, (waker_cpu, pid(waker)), wakee, cpu, search)
+        self.trace.wake(from_ns, (waker_cpu, pid(waker)), wakee, prev_cpu, search)
     }
 }
 

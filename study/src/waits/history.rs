@@ -44,6 +44,17 @@ impl History {
         *self.segments.back().expect("a CPU always does something")
     }
 
+    /// The CPU has done `ran` since this time, ns, or all the time, where nothing else is known of it.
+    pub(super) fn begins(&mut self, since_ns: u64, ran: Ran) {
+        if self.segments.len() == 1 && self.now() == Ran::Unknown {
+            if since_ns == 0 {
+                self.segments[0].ran = ran;
+            } else {
+                self.push(since_ns, ran, Some(0));
+            }
+        }
+    }
+
     /// What the CPU does.
     pub(super) fn now(&self) -> Ran {
         self.last().ran

@@ -26,10 +26,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tracker::{Ended, Tracker};
+use tracker::{Begins, Ended, Tracker};
 use wakelab_events::ReadError;
-use wakelab_events::stream::{ImportCounts, RecorderCounts, RunDescription, Source, Switch, TaskLife, TaskLives};
-use wakelab_sched::cpumask::CpuMask;
+use wakelab_events::stream::{
+    ImportCounts, RecorderCounts, RunDescription, Source, Switch, Switches, Tables, TaskLife, TaskLives,
+};
+use wakelab_sched::cpumask::{Cpu, CpuMask};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +122,16 @@ fn of_source(
         Source::Simulated(folder) => ScxWaits::of(folder),
         Source::Csv(_) | Source::Recorded(_) => None,
     };
+    let begins = match source {
+        Source::Recorded(tables) => begins(tables),
+        Source::Csv(_) | Source::Simulated(_) => Ok(Begins::default()),
+    };
+    let begins = match begins {
+        Ok(begins) => begins,
+        Err(error) => return (None, Some(error)),
+    };
     let mut finding = Finding::new(about, Affinities::of(source), scx, options, progress);
+    finding.tracker = finding.tracker.with_begins(begins);
     let result = match_waits(source, stream, progress, &mut finding);
     progress.rows(finding.since);
     source.wakeups().iter().for_each(|file| progress.file(file));
@@ -148,6 +159,30 @@ fn of_source(
         ));
     }
     (Some((run, found)), error)
+}
+
+/// The first switches in which those of all CPUs are looked for.
+const FIRST_SWITCHES: usize = 1 << 18;
+
+/// What the CPUs of a recording did before their first switches.
+fn begins(tables: &Tables) -> Result<Begins, ReadError> {
+    let mut begins = Begins::default();
+    let mut switches = Switches::new(tables.switches.clone());
+    let mut first: FxHashMap<Cpu, u64> = FxHashMap::default();
+    for _ in 0..FIRST_SWITCHES {
+        // An error is told when the switch is reached.
+        let Ok(Some(switch)) = switches.next_switch() else { break };
+        // Rows of CPUs are nearly in order.
+        let known = first.entry(switch.cpu).or_insert(u64::MAX);
+        if switch.t_ns < *known {
+            *known = switch.t_ns;
+            begins.first_prev.insert(switch.cpu, switch.prev_pid);
+        }
+    }
+    if let Some(imported) = ImportCounts::of(tables)? {
+        begins.since_ns = imported.cpu_begins_ns.into_iter().collect();
+    }
+    Ok(begins)
 }
 
 impl RunWaits {
@@ -329,8 +364,7 @@ impl WaitListener for Finding<'_> {
             (self.affinities, self.failed) = (None, Some(error));
         }
         let of_run = self.affinities.as_ref().and_then(|affinities| affinities.of.get(&wake.wakee_pid));
-        let cut = self.tracker.wake(wake.decided_ns, found, of_run.or(found.affinity.as_ref()));
-        cut.into_iter().for_each(|ended| self.preempted(ended));
+        self.tracker.wake(wake.decided_ns, found, of_run.or(found.affinity.as_ref()));
         self.knows_reasons |= found.decision.is_some();
         let measured = self.measured(wake.decided_ns);
         if measured {
@@ -364,6 +398,7 @@ impl WaitListener for Finding<'_> {
                 }
             }
             SourceEvent::Idle(of) => self.tracker.idle_state(at_ns, of),
+            SourceEvent::Name(named) => self.tracker.name(named.pid, &named.comm),
             SourceEvent::Wake(_)
             | SourceEvent::Frequency(_)
             | SourceEvent::Power(_)

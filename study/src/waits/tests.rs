@@ -3,7 +3,7 @@
 use super::causes::{Began, Cause, LongWait, Move, common_name};
 use super::history::Ran;
 use super::idle::IdleMeanwhile;
-use super::tracker::{Ended, Tracker};
+use super::tracker::{Begins, Ended, Tracker};
 use crate::stats::wakeups::WakeupWithReason;
 use std::sync::Arc;
 use wakelab_events::stream::{CpuValue, Migration, Switch, Wake};
@@ -60,7 +60,7 @@ impl Machine {
     }
 
     fn wake(&mut self, decided_ns: u64, pid: i64, cpu: u32) {
-        assert!(self.0.wake(decided_ns, &wake(decided_ns, decided_ns, pid, cpu), None).is_none());
+        self.0.wake(decided_ns, &wake(decided_ns, decided_ns, pid, cpu), None);
     }
 
     fn moved(&mut self, t_ns: u64, pid: i64, from_cpu: u32, to_cpu: u32) {
@@ -162,7 +162,7 @@ fn load_balancing_moves_a_waiting_task() {
 }
 
 #[test]
-fn a_preempted_task_waits_and_a_wake_up_ends_that_wait() {
+fn a_preempted_task_waits_and_a_wake_up_does_not_end_that_wait() {
     let mut machine = recording().begin(10, &[0]);
     assert!(machine.switch(1000, 0, 100, false, 50).is_none());
     let wait = long(machine.switch(3000, 0, 50, true, 100));
@@ -170,10 +170,56 @@ fn a_preempted_task_waits_and_a_wake_up_ends_that_wait() {
     assert_eq!((wait.cause, wait.t_ns, wait.wait_ns, wait.ahead), (Cause::Preempted, 1000, 2000, 1));
     assert_eq!(ran(&wait), [(Ran::Task(50), 2000)]);
 
+    // It had set its state, and was taken off the CPU on its way to sleep: the wake-up finds it queued.
     machine.switch(4000, 0, 100, false, 51);
-    let cut = machine.0.wake(4500, &wake(4500, 4500, 100, 0), None).expect("the wait until then");
-    assert_eq!((cut.woken, cut.wait_ns), (false, 500));
-    assert_eq!(long(machine.switch(5000, 0, 51, true, 100)).wait_ns, 500);
+    machine.wake(4500, 100, 0);
+    let wait = long(machine.switch(5000, 0, 51, true, 100));
+    assert_eq!((wait.cause, wait.t_ns, wait.wait_ns), (Cause::Preempted, 4000, 1000));
+}
+
+#[test]
+fn a_task_that_the_idle_task_takes_over_from_slept_if_it_is_woken() {
+    let mut machine = recording().begin(10, &[0]);
+    // An idle kworker of 4.14 is switched from as `R+`.
+    machine.switch(1000, 0, 100, false, 0);
+    machine.wake(6000, 100, 0);
+    let wait = long(machine.switch(6010, 0, 0, true, 100));
+    assert!(matches!(wait.began, Began::Woken { .. }), "{:?}", wait.began);
+    assert_eq!((wait.t_ns, wait.wait_ns, wait.cause), (6000, 10, Cause::LeavingIdle));
+    // One that runs again without a wake-up was throttled.
+    machine.switch(7000, 0, 100, false, 0);
+    let wait = long(machine.switch(9000, 0, 0, true, 100));
+    assert_eq!((wait.began, wait.wait_ns), (Began::Preempted { by: None }, 2000));
+}
+
+#[test]
+fn who_ran_before_the_first_switch_of_a_cpu_is_known_from_it() {
+    let begins = |first: &[(u32, i64)], since: &[(u32, u64)]| Begins {
+        first_prev: first.iter().copied().collect(),
+        since_ns: since.iter().copied().collect(),
+    };
+    let with = |begins| Machine(recording().0.with_begins(begins));
+    let mut machine = with(begins(&[(0, 100), (1, 0)], &[]));
+    machine.wake(1000, 20, 0);
+    let wait = long(machine.switch(2000, 0, 100, true, 20));
+    assert_eq!((wait.cause, ran(&wait)), (Cause::BehindLlcIdle, vec![(Ran::Task(100), 1000)]));
+    // Its buffer was overwritten up to this time: nothing is known of what came before.
+    let mut machine = with(begins(&[(0, 100)], &[(0, 1400)]));
+    machine.wake(1000, 20, 0);
+    let wait = long(machine.switch(2000, 0, 100, true, 20));
+    assert_eq!((wait.cause, wait.spent.unknown_ns), (Cause::Unknown, 1000));
+    // The task that wakes others there runs there, if the CPU has no switch at all.
+    let mut machine = with(begins(&[], &[]));
+    machine.wake(500, 30, 3);
+    machine.wake(1000, 20, 7);
+    machine.moved(2000, 20, 7, 3);
+    let wait = long(machine.switch(3000, 3, 0, true, 20));
+    assert!(ran(&wait).contains(&(Ran::Task(70), 1000)), "{:?}", wait.ran);
+    // A waker that the first switch does not know: switches are missing.
+    let mut machine = with(begins(&[(7, 71)], &[]));
+    machine.wake(1000, 20, 7);
+    let wait = long(machine.switch(2000, 7, 71, true, 20));
+    assert_eq!(wait.cause, Cause::Unknown);
 }
 
 #[test]

@@ -28,6 +28,18 @@ struct CpuState {
     history: History,
     /// The tasks that are queued there, with the times since when.
     queued: BTreeSet<(u64, i64)>,
+    /// Whether it had a switch.
+    switched: bool,
+}
+
+/// What is known of the CPUs of a recording before their first switches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Begins {
+    /// By CPU: the task that its first switch was from; 0 for the idle task.
+    pub(crate) first_prev: FxHashMap<Cpu, i64>,
+    /// By CPU: since when its events are all there, ns, if that is later than the begin: what came before was
+    /// overwritten before it was read.
+    pub(crate) since_ns: FxHashMap<Cpu, u64>,
 }
 
 /// A part of a wait on one run queue.
@@ -92,6 +104,7 @@ pub(super) struct Tracker {
     /// The set of CPUs that a task may use, and how many they are, as its last wake-up had it.
     allowed: FxHashMap<i64, (usize, u32)>,
     simulated: bool,
+    begins: Begins,
     /// Whether tasks are a scheduler's of sched_ext: they may wait while their CPU idles.
     scx: bool,
     /// Waits of this length are long, ns.
@@ -105,16 +118,47 @@ impl Tracker {
         let segments = (MOST_SEGMENTS / nr_cpus.max(1)).clamp(SEGMENTS_OF_CPU.0, SEGMENTS_OF_CPU.1);
         let idle = IdleCpus::new(llcs.map(Arc::new));
         let (cpus, waiting, names, allowed) = Default::default();
-        let mut tracker = Tracker { cpus, waiting, idle, names, allowed, simulated, scx, over_ns, segments };
-        // A simulation begins with all CPUs idle; of a recording nothing is known of a CPU before its first switch.
+        let begins = Begins::default();
+        let mut tracker = Tracker { cpus, waiting, idle, names, allowed, simulated, begins, scx, over_ns, segments };
+        // A simulation begins with all CPUs idle.
         (0..nr_cpus as Cpu).filter(|_| simulated).for_each(|cpu| tracker.refresh(0, cpu));
         tracker
+    }
+
+    /// A recording begins with what its CPUs did before their first switches: each ran the task that it switched from.
+    pub(super) fn with_begins(mut self, begins: Begins) -> Self {
+        for (&cpu, &prev_pid) in begins.first_prev.iter().filter(|(cpu, _)| !begins.since_ns.contains_key(*cpu)) {
+            let ran = match prev_pid {
+                0 => Ran::Idle(None),
+                pid => Ran::Task(pid),
+            };
+            self.cpu(cpu).history.begins(0, ran);
+            self.refresh(0, cpu);
+        }
+        self.begins = begins;
+        self
+    }
+
+    /// A task wakes another on a CPU, and so it runs there.
+    fn wakes_there(&mut self, now_ns: u64, cpu: Cpu, pid: i64) {
+        if self.simulated || pid == 0 || self.cpu(cpu).switched {
+            return;
+        }
+        let since_ns = self.begins.since_ns.get(&cpu).copied().map_or(0, |since| since.clamp(1, now_ns.max(1)));
+        let state = self.cpu(cpu);
+        match state.history.now() {
+            Ran::Unknown => state.history.begins(since_ns, Ran::Task(pid)),
+            Ran::Task(known) if known == pid => {}
+            // Its first switch was from another task: switches before it are not there.
+            _ => state.history.forget(),
+        }
+        self.refresh(now_ns, cpu);
     }
 
     fn cpu(&mut self, cpu: Cpu) -> &mut CpuState {
         let begins = if self.simulated { Ran::Idle(None) } else { Ran::Unknown };
         let most = self.segments;
-        let state = || CpuState { history: History::new(begins, most), queued: BTreeSet::new() };
+        let state = || CpuState { history: History::new(begins, most), queued: BTreeSet::new(), switched: false };
         if cpu as usize >= self.cpus.len() {
             self.cpus.resize_with(cpu as usize + 1, state);
         }
@@ -137,7 +181,8 @@ impl Tracker {
         self.idle.set(now_ns, cpu, idle);
     }
 
-    fn name(&mut self, pid: i64, comm: &Arc<str>) {
+    /// A task has this name from now on.
+    pub(super) fn name(&mut self, pid: i64, comm: &Arc<str>) {
         if comm.is_empty() || self.names.get(&pid).is_some_and(|known| known == comm) {
             return;
         }
@@ -178,13 +223,8 @@ impl Tracker {
         self.refresh(now_ns, stay.cpu);
     }
 
-    /// A wake-up. Returns the wait that it ends, if the wakee had been preempted.
-    pub(super) fn wake(
-        &mut self,
-        now_ns: u64,
-        found: &WakeupWithReason,
-        affinity: Option<&Arc<CpuMask>>,
-    ) -> Option<Ended> {
+    /// A wake-up.
+    pub(super) fn wake(&mut self, now_ns: u64, found: &WakeupWithReason, affinity: Option<&Arc<CpuMask>>) {
         let wake = &found.wake;
         self.name(wake.wakee_pid, &wake.wakee_comm);
         if wake.waker_pid != 0 || self.simulated {
@@ -193,16 +233,20 @@ impl Tracker {
         if let Some(llcs) = &found.llcs {
             self.idle.set_llcs(now_ns, llcs);
         }
+        self.wakes_there(now_ns, wake.waker_cpu, wake.waker_pid);
         if wake.exec {
-            return None;
+            return;
         }
         let pid = wake.wakee_pid;
-        let before = self.waiting.remove(&pid).and_then(|mut waiter| {
+        if let Some(mut waiter) = self.waiting.remove(&pid) {
+            // A task that another took the CPU from is still queued (ttwu_runnable()): its wait goes on. One whose CPU
+            // went idle slept, whatever its state was when it was switched from.
+            if matches!(waiter.began, Beginning::Preempted { by: Some(_) } | Beginning::Taken) && !waiter.adrift {
+                self.waiting.insert(pid, waiter);
+                return;
+            }
             self.leave(now_ns, pid, &mut waiter);
-            let preempted = !matches!(waiter.began, Beginning::Woken { .. });
-            let cpu = waiter.cpu;
-            preempted.then(|| self.ended(now_ns, pid, waiter, cpu))
-        });
+        }
         let runs = |cpu: &Cpu| self.cpus.get(*cpu as usize).is_some_and(|of| of.history.now() == Ran::Task(pid));
         let runs_on = [Some(wake.dest_cpu), wake.prev_cpu].into_iter().flatten().find(runs);
         let set = affinity.and_then(|affinity| Some((self.idle.set_of(now_ns, affinity)?, affinity.weight())));
@@ -227,7 +271,6 @@ impl Tracker {
             self.queue(now_ns, pid, &mut waiter, wake.dest_cpu);
         }
         self.waiting.insert(pid, waiter);
-        before
     }
 
     fn waiter(&mut self, t_ns: u64, began: Beginning, cpu: Cpu, pid: i64) -> Waiter {
@@ -299,6 +342,7 @@ impl Tracker {
                 prev
             }
         };
+        self.cpu(cpu).switched = true;
         let ended = (!switch.idles).then(|| self.waiting.remove(&switch.next_pid)).flatten().map(|mut waiter| {
             let at = waiter.stay.map(|stay| stay.cpu);
             waiter.adrift |= at.is_some_and(|at| at != cpu);

@@ -75,8 +75,8 @@ fn every_input_of_a_run_is_in_its_key() {
     differs("settle", &|e| e.settle_ns += 1);
     differs("time", &|e| e.time_ns += 1);
     differs("observer", &|e| e.observer_cost_ns = 1);
-    differs("tasks", &|e| e.cases[0].workload.cpu_sets.push(vec![1]));
-    differs("parameter", &|e| e.cases[0].workload.params[0].value += 1);
+    differs("tasks", &|e| std::sync::Arc::make_mut(&mut e.cases[0].workload).cpu_sets.push(vec![1]));
+    differs("parameter", &|e| std::sync::Arc::make_mut(&mut e.cases[0].workload).params[0].value += 1);
     for (name, _) in Mechanisms::LIST {
         differs(name, &|e| e.mechanisms = Mechanisms::without(name).unwrap());
     }

@@ -51,7 +51,7 @@ fn one_repeat_has_no_interval_and_no_test() {
 #[test]
 fn less_is_better_where_the_workload_says_so() {
     let mut experiment = experiment(&LOADS, 1);
-    experiment.cases[0].workload.higher_is_better = false;
+    std::sync::Arc::make_mut(&mut experiment.cases[0].workload).higher_is_better = false;
     let rows = compare(&Fake::default(), &experiment, 1).unwrap().rows;
     assert_eq!(rows[0].better, Better::Lower);
     assert!(rows[0].compare_pct < 0.0 && rows[1].compare_pct > 0.0);
@@ -97,7 +97,7 @@ fn a_run_that_measures_nothing_fails() {
 #[test]
 fn a_metric_that_is_not_counted_is_refused() {
     let mut experiment = experiment(&LOADS, 1);
-    experiment.cases[0].workload.metric = "power".to_owned();
+    std::sync::Arc::make_mut(&mut experiment.cases[0].workload).metric = "power".to_owned();
     let failed = compare(&Fake::default(), &experiment, 1).unwrap_err();
     assert_eq!(failed.why, Why::Metric("power".to_owned()));
 }
@@ -106,8 +106,8 @@ fn a_metric_that_is_not_counted_is_refused() {
 fn a_latency_is_the_percentile_of_each_run_in_us() {
     for (metric, part) in [("latency_90pct", 90), ("latency_99pct", 99)] {
         let mut experiment = experiment(&LOADS, 2);
-        (experiment.cases[0].workload.metric, experiment.cases[0].workload.higher_is_better) =
-            (metric.to_owned(), false);
+        let workload = std::sync::Arc::make_mut(&mut experiment.cases[0].workload);
+        (workload.metric, workload.higher_is_better) = (metric.to_owned(), false);
         let row = compare(&Fake::default(), &experiment, 1).unwrap().rows.remove(0);
         for side in [&row.base, &row.with] {
             for (value, run) in side.values.iter().zip(&side.runs) {
@@ -124,7 +124,7 @@ fn a_latency_is_the_percentile_of_each_run_in_us() {
 #[test]
 fn a_time_of_tasks_that_do_not_exit_is_none() {
     let mut experiment = experiment(&LOADS, 1);
-    experiment.cases[0].workload.metric = "time".to_owned();
+    std::sync::Arc::make_mut(&mut experiment.cases[0].workload).metric = "time".to_owned();
     // The run is as long as a run may be, whatever was to be measured.
     let failed = compare(&Fake::default(), &experiment, 1).unwrap_err();
     assert_eq!(failed.why, Why::Unfinished(3_600_000_000_000));

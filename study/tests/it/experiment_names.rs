@@ -29,7 +29,7 @@ impl Catalogue for Test {
         load: &str,
         params: &[(String, u64)],
         cpus: u32,
-    ) -> Result<Vec<Workload>, LookupError> {
+    ) -> Result<Vec<std::sync::Arc<Workload>>, LookupError> {
         assert_eq!(cpus, 4);
         if name != "w" {
             return Err(wrong(LookupSubject::Name, "no such workload"));
@@ -40,7 +40,7 @@ impl Catalogue for Test {
         if let Some((name, _)) = params.iter().find(|(name, _)| name != "send") {
             return Err(wrong(LookupSubject::Param(name.clone()), "no such number"));
         }
-        Ok(load.split(',').map(workload).collect())
+        Ok(load.split(',').map(|load| workload(load).into()).collect())
     }
 }
 

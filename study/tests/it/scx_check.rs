@@ -6,6 +6,7 @@ use wakelab_machine::Machine;
 use wakelab_scheduler::BpfScheduler;
 use wakelab_scheduler_source::Schedulers;
 use wakelab_study::experiment::named_scheduler;
+use wakelab_study::fence::Fence;
 use wakelab_study::scx_check::{Check, Checked, Kind, Smallest};
 
 fn scheduler(name: &str) -> BpfScheduler {
@@ -20,7 +21,8 @@ fn seeded<T>(seed: u64, scheduler: &str, machines: &[&str], jobs: usize, then: i
     let scheduler = self::scheduler(scheduler);
     let machines: Vec<Machine> = machines.iter().map(|name| wakelab_machine::get(name).unwrap()).collect();
     let (kernel, stop) = (Preset::get("v7.2").unwrap(), &AtomicBool::new(false));
-    then(&Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, done: &|_| {} })
+    let fence = &Fence::default();
+    then(&Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, fence, done: &|_| {} })
 }
 
 fn check(scheduler: &str, machines: &[&str], budget: u32) -> Checked {

@@ -94,6 +94,22 @@ impl RtApp {
     /// could loop for ever without time passing or fork without end ([`Workload::validate`]), or the model cannot
     /// represent something and the file is not read leniently.
     pub fn parse(path: &Path, text: &str, lenient: bool) -> Result<(Self, Vec<WorkloadError>), WorkloadError> {
+        let refused = match Self::parse_once(path, text, lenient) {
+            Err(error) if !lenient && error.hint.as_ref().is_some_and(|hint| hint.starts_with("--lenient")) => error,
+            read => return read,
+        };
+        // Whoever has to decide wants to know of all such parts.
+        let hint = match Self::parse_once(path, text, true) {
+            Ok((_, warnings)) if warnings.len() > 1 => {
+                let hint = refused.hint.as_deref().unwrap_or_default();
+                Some(format!("{hint}; the file has {} such parts, and it lists all", warnings.len()))
+            }
+            _ => refused.hint.clone(),
+        };
+        Err(WorkloadError { hint, ..refused })
+    }
+
+    fn parse_once(path: &Path, text: &str, lenient: bool) -> Result<(Self, Vec<WorkloadError>), WorkloadError> {
         let text = workgen::fill_in(text);
         let cx = Cx::new(path, &text, lenient);
         let value = json::parse(&cx)?;

@@ -2,97 +2,11 @@
 //! fault, and does the same again.
 
 use super::asm::{assemble, map};
+use super::check::{HELPERS, KFUNCS, KINDS};
 use super::kernel::TestKernel;
 use proptest::prelude::*;
 use wakelab_bpf::image::{Insn, LocalType, Map, MapKind};
 use wakelab_bpf::machine::{Limits, Machine};
-
-const KINDS: [MapKind; 16] = [
-    MapKind::Hash,
-    MapKind::Array,
-    MapKind::PercpuHash,
-    MapKind::PercpuArray,
-    MapKind::LruHash,
-    MapKind::LpmTrie,
-    MapKind::ArrayOfMaps,
-    MapKind::HashOfMaps,
-    MapKind::Queue,
-    MapKind::Stack,
-    MapKind::Ringbuf,
-    MapKind::UserRingbuf,
-    MapKind::TaskStorage,
-    MapKind::CgrpStorage,
-    MapKind::Arena,
-    MapKind::PerfEventArray,
-];
-
-const HELPERS: [i32; 55] = [
-    1, 2, 3, 4, 5, 6, 7, 8, 14, 22, 25, 35, 45, 55, 87, 88, 89, 93, 94, 112, 113, 114, 115, 118, 125, 130, 131, 132,
-    133, 134, 153, 154, 156, 157, 158, 160, 164, 165, 169, 170, 171, 172, 177, 181, 182, 194, 195, 197, 201, 202, 203,
-    208, 209, 210, 211,
-];
-
-const KFUNCS: [&str; 59] = [
-    "bpf_cpumask_create",
-    "bpf_cpumask_acquire",
-    "bpf_cpumask_release",
-    "bpf_cpumask_first",
-    "bpf_cpumask_first_zero",
-    "bpf_cpumask_first_and",
-    "bpf_cpumask_set_cpu",
-    "bpf_cpumask_clear_cpu",
-    "bpf_cpumask_test_cpu",
-    "bpf_cpumask_test_and_set_cpu",
-    "bpf_cpumask_test_and_clear_cpu",
-    "bpf_cpumask_setall",
-    "bpf_cpumask_clear",
-    "bpf_cpumask_and",
-    "bpf_cpumask_or",
-    "bpf_cpumask_xor",
-    "bpf_cpumask_equal",
-    "bpf_cpumask_intersects",
-    "bpf_cpumask_subset",
-    "bpf_cpumask_empty",
-    "bpf_cpumask_full",
-    "bpf_cpumask_copy",
-    "bpf_cpumask_any_distribute",
-    "bpf_cpumask_any_and_distribute",
-    "bpf_cpumask_weight",
-    "bpf_cpumask_populate",
-    "bpf_iter_num_new",
-    "bpf_iter_num_next",
-    "bpf_iter_num_destroy",
-    "bpf_iter_bits_new",
-    "bpf_iter_bits_next",
-    "bpf_iter_bits_destroy",
-    "bpf_rcu_read_lock",
-    "bpf_rcu_read_unlock",
-    "bpf_preempt_disable",
-    "bpf_preempt_enable",
-    "bpf_local_irq_save",
-    "bpf_local_irq_restore",
-    "bpf_arena_alloc_pages",
-    "bpf_arena_free_pages",
-    "bpf_arena_reserve_pages",
-    "bpf_obj_new_impl",
-    "bpf_obj_drop_impl",
-    "bpf_refcount_acquire_impl",
-    "bpf_rbtree_add_impl",
-    "bpf_rbtree_remove",
-    "bpf_rbtree_first",
-    "bpf_list_push_front_impl",
-    "bpf_list_push_back_impl",
-    "bpf_list_pop_front",
-    "bpf_list_pop_back",
-    "bpf_list_front",
-    "bpf_list_back",
-    "bpf_res_spin_lock",
-    "bpf_res_spin_unlock",
-    "bpf_stream_vprintk",
-    "bpf_rdonly_cast",
-    "nest",
-    "read_first",
-];
 
 /// One step: an instruction of any kind, or a call whose arguments are somewhat likely ones.
 #[derive(Clone, Debug)]
@@ -141,8 +55,9 @@ fn maps() -> Vec<Map> {
         let key =
             if matches!(kind, MapKind::Queue | MapKind::Stack | MapKind::Ringbuf | MapKind::Arena) { 0 } else { 4 };
         let key = if kind == MapKind::LpmTrie { 8 } else { key };
-        let value = if kind == MapKind::HashOfMaps { 4 } else { 24 };
-        Map { slots: vec![Some(0)], ..map(&format!("m{at}"), kind, key, value, 4) }
+        let of_maps = matches!(kind, MapKind::ArrayOfMaps | MapKind::HashOfMaps);
+        let inner = of_maps.then(|| Box::new(map("inner", MapKind::Array, 4, 24, 4)));
+        Map { slots: vec![Some(0)], inner, ..map(&format!("m{at}"), kind, key, if of_maps { 4 } else { 24 }, 4) }
     });
     maps.collect()
 }
@@ -193,7 +108,7 @@ proptest! {
         for (place, odd) in image.insns.iter_mut().filter(|insn| **insn == place).zip(odd) {
             *place = odd;
         }
-        let limits = Limits { insns: 2000, memory: 16 << 20, objects: 50 };
+        let limits = Limits { insns: 2000, work: 1 << 20, memory: 16 << 20, objects: 50 };
         let kernel_has = |name: &str| matches!(name, "nest" | "read_first");
         let run = || {
             let mut machine = match Machine::new(image.clone(), &limits, 8, &kernel_has) {

@@ -1,7 +1,7 @@
 //! A kernel for tests: a clock that goes on by 1 us a look, one CPU, no tasks.
 
 use wakelab_bpf::image::Image;
-use wakelab_bpf::machine::{Fault, Kernel, Limits, Machine};
+use wakelab_bpf::machine::{Counts, Fault, Kernel, Limits, Machine};
 
 /// What the tests' programs run on.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ impl Kernel for TestKernel {
         self.released.push(addr);
     }
 
-    fn timer_start(&mut self, timer: u64, _callback: u32, _map: u32, nsecs: u64, _flags: u64) {
+    fn timer_start(&mut self, _: &Counts, timer: u64, _: (u32, u32), nsecs: u64, _flags: u64) {
         self.timers.retain(|(other, _)| *other != timer);
         self.timers.push((timer, self.now + nsecs));
     }

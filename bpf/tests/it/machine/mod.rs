@@ -3,7 +3,10 @@
 mod anything;
 mod asm;
 mod calls;
+#[path = "../../../../fuzz/check_bpf.rs"]
+mod check;
 mod faults;
+mod hostile;
 mod instructions;
 mod kernel;
 mod kfuncs;

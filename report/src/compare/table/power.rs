@@ -61,24 +61,38 @@ fn differences(rows: &[CompareRow]) -> String {
     if !any {
         return String::new();
     }
-    let heading = "Power of the machine, and its energy for each thing done; compare%: positive is less";
+    let heading = "Power of the machine, and its energy by what is done; compare%: positive is less";
     format!("\n{heading}\n\n{}{WATTS}", table_text(&table))
 }
 
-/// What a line of power is of: energy is that of the machine, divided by what the workload has done.
+/// What a line of power is of: energy is that of the machine, divided by how often a task of the workload was `done`.
 pub(crate) fn power_quantity(row: &CompareRow, of: &PowerDifference) -> String {
     if of.quantity != "energy" {
         return of.quantity.to_owned();
     }
-    let done = match (row.benchmark.as_str(), row.unit.as_str()) {
-        ("jankbench", _) => "frame",
-        ("rt-app", _) => "loop of any thread",
-        (_, "trans/s") => "transaction",
-        (_, "messages/s") => "message",
-        (_, "requests/s") => "request",
-        _ => "thing done",
-    };
-    format!("energy per {done}")
+    format!("energy per {}", done(&row.benchmark, &row.unit))
+}
+
+/// What one `done` of a workload is: what its unit counts by the second, else a transaction, as docs/workloads.md calls
+/// what lies between `begin` and `done`.
+fn done(benchmark: &str, unit: &str) -> String {
+    match (benchmark, unit.strip_suffix("/s").map(str::trim)) {
+        ("jankbench", _) => "frame".to_owned(),
+        ("rt-app", _) => "loop of any thread".to_owned(),
+        (_, None | Some("trans" | "")) => "transaction".to_owned(),
+        // A rate of bytes says nothing of the transactions that moved them.
+        (_, Some("B" | "kB" | "KB" | "MB" | "GB" | "KiB" | "MiB" | "GiB" | "bytes")) => "transaction".to_owned(),
+        (_, Some(many)) => singular(many),
+    }
+}
+
+/// `loop` of `loops`, `query` of `queries`, `batch` of `batches`.
+fn singular(many: &str) -> String {
+    if let Some(stem) = many.strip_suffix("ies") {
+        return format!("{stem}y");
+    }
+    let stem = ["ches", "shes", "sses", "xes"].iter().any(|end| many.ends_with(end)).then(|| many.strip_suffix("es"));
+    stem.flatten().or(many.strip_suffix('s')).unwrap_or(many).to_owned()
 }
 
 fn residency(rows: &[CompareRow]) -> String {
@@ -103,4 +117,17 @@ fn states(kind: &KindSummary) -> String {
     let shown = kind.states.iter().filter(|(_, pct)| *pct >= SHOWN_PCT);
     let words: Vec<String> = shown.map(|(name, pct)| format!("{name} {}", fixed(*pct, 1))).collect();
     words.chunks(4).map(|words| words.join(", ")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::done;
+
+    #[test]
+    fn energy_is_by_what_the_unit_counts() {
+        let units = ["loops/s", "queries/s", "batches/s", "trans/s", "messages/s", "periods/s", "ms", "MB/s"];
+        let expected = ["loop", "query", "batch", "transaction", "message", "period", "transaction", "transaction"];
+        assert_eq!(units.map(|unit| done("own", unit)), expected);
+        assert_eq!(done("jankbench", "ms"), "frame");
+    }
 }

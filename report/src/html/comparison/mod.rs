@@ -20,6 +20,7 @@ use wakelab_page::{
 };
 use wakelab_study::compare::{Better, CompareRow, Comparison, Side};
 use wakelab_study::picture::{Picture, Pictures};
+use wakelab_study::statistics::size;
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
 /// The benchmark and its case, which are not said where all rows are of one, and the load.
@@ -42,7 +43,8 @@ fn names(found: &Comparison) -> [String; 2] {
 
 /// The row with the largest change.
 fn largest(found: &Comparison) -> Option<&CompareRow> {
-    found.rows.iter().max_by(|a, b| a.compare_pct.abs().total_cmp(&b.compare_pct.abs()))
+    let of = |row: &CompareRow| size(row.compare_pct, row.better);
+    found.rows.iter().max_by(|a, b| of(a).total_cmp(&of(b)))
 }
 
 /// The page, with what was seen of the first repeats; `command` makes it again.
@@ -250,6 +252,7 @@ pub(super) fn change(row: &CompareRow, judged: &JudgedRow) -> MetricRow {
         RowVerdict::Identical => PageVerdict::Identical,
         RowVerdict::Better => PageVerdict::Better,
         RowVerdict::Worse => PageVerdict::Worse,
+        RowVerdict::Undecided => PageVerdict::Undecided,
         RowVerdict::Same => PageVerdict::Same,
         RowVerdict::Untested => PageVerdict::Untested,
     };

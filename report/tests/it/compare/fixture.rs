@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use wakelab_machine::{Cache, Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
-use wakelab_measure::{Bucket, Latency, Rates, RunStats, SearchStats, State, StateChange};
+use wakelab_measure::{Activity, Bucket, Latency, NeverRan, Rates, RunStats, SearchStats, State, StateChange};
 use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_study::compare::{
     Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, SearchSummary, Side,
@@ -37,6 +37,7 @@ pub fn comparison() -> Comparison {
             pinned: None,
         },
         machine: machine(),
+        schedulers: Vec::new(),
         rows: vec![calm, stacked()],
         complete: true,
         assumed: vec![Assumed {
@@ -98,6 +99,7 @@ fn row(load: &str) -> CompareRow {
         ci95: Some([-0.9, 0.125]),
         p_value: Some(0.042_1),
         test: Some("Welch's t-test"),
+        decided_nothing: Vec::new(),
         published: Some(PublishedRow { baseline_std_pct: 0.16, compare_pct: 197.3, compare_std_pct: 7.85 }),
         published_search: Some(SearchRates {
             se_eff_pct: 4.524,
@@ -169,6 +171,7 @@ fn run() -> RunStats {
         rq_lock_pct: 1.5,
         switches_voluntary: 1_960,
         switches_involuntary: 40,
+        never_ran: NeverRan::default(),
         search: SearchStats {
             sis_search: 5_842_896,
             sis_domain_search: 4_544_492,
@@ -179,6 +182,7 @@ fn run() -> RunStats {
         llc_util: Some(0.875),
         state: State::Migrating,
         changes: Vec::new(),
+        activity: Activity::default(),
         regret: None,
         power: None,
         scheduler: Vec::new(),

@@ -4,7 +4,7 @@ use super::fixture::{comparison, judged};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use wakelab_report::compare as report;
-use wakelab_study::compare::{Control, ControlRow};
+use wakelab_study::compare::{Better, Control, ControlRow};
 use wakelab_study::reproduce::Class;
 use wakelab_study::sensitivity::{
     Classes, Condition, Constant, Influence, Method, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict,
@@ -35,6 +35,7 @@ pub fn sensitivity() -> Sensitivity {
         benchmark: "netperf".to_owned(),
         case: "TCP_RR".to_owned(),
         load: load.to_owned(),
+        better: Better::Higher,
         compare_pct: 197.3,
         noise_pct: 15.7,
         class: Class::Better,

@@ -3,7 +3,8 @@
 use super::fixture::{comparison, judged, once};
 use super::trust::{control, sensitivity};
 
-use wakelab_study::compare::{CompareRow, Comparison};
+use wakelab_measure::NeverRan;
+use wakelab_study::compare::{CompareRow, Comparison, DecidedNothing};
 use wakelab_study::verdict::{Certainty, RowVerdict, Verdict, verdict};
 
 /// The lines of the verdict, each whole.
@@ -127,4 +128,90 @@ fn without_a_better_and_a_worse_row_it_says_that_none_is_shown() {
 fn lines_are_wrapped_for_letters() {
     let text = wakelab_report::compare::verdict_text(&judged(&four()));
     assert!(text.lines().count() > 3 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+/// A verdict does not stand against its own samples: what holds in 20 of 32 is no finding.
+#[test]
+fn what_does_not_hold_with_other_constants_is_undecided() {
+    let mut found = four();
+    found.rows.truncate(3);
+    let study = sensitivity();
+    let judged = verdict(&found, Certainty { control: None, sensitivity: Some(&study) });
+    assert_eq!(verdicts(&judged)[2], RowVerdict::Undecided);
+    let text = verdict_text(&judged);
+    let expected = "\nverdict: undecided: SIS_PROP";
+    assert!(!text.starts_with(expected) && text.contains("but not as surely with other constants"), "{text}");
+    let mut holds = study.clone();
+    holds.rows[2] = holds.rows[0].clone();
+    let judged = verdict(&found, Certainty { control: None, sensitivity: Some(&holds) });
+    assert_eq!(verdicts(&judged)[2], RowVerdict::Better);
+    // Too few samples for a verdict say something if one differs.
+    for (same, expected) in [(6, RowVerdict::Better), (5, RowVerdict::Undecided)] {
+        let mut few = study.clone();
+        few.rows.iter_mut().for_each(|row| (row.same.n, row.same.of) = (same, 6));
+        let judged = verdict(&found, Certainty { control: None, sensitivity: Some(&few) });
+        assert_eq!(verdicts(&judged)[2], expected, "{same} of 6");
+    }
+}
+
+#[test]
+fn a_side_on_which_tasks_starve_is_not_better() {
+    let mut found = four();
+    let starve = |found: &mut Comparison, with: bool, count| {
+        let row = &mut found.rows[2];
+        let side = if with { &mut row.with } else { &mut row.base };
+        side.runs[0].never_ran = NeverRan { count, of: 4, names: vec!["n5".to_owned(), "m5".to_owned()] };
+    };
+    starve(&mut found, true, 2);
+    assert_eq!(verdicts(&judged(&found))[2], RowVerdict::Undecided);
+    let text = verdict_text(&judged(&found));
+    let note = "\nstarved: SIS_UTIL: 2 of 4 tasks (n5, m5) never ran in the measured time at 224 threads\n";
+    assert!(text.contains(note) && text.contains("but tasks never ran on the side that is ahead"), "{text}");
+    // Where the base starves as many, or more, the difference is not made by it.
+    starve(&mut found, false, 2);
+    assert_eq!(verdicts(&judged(&found))[2], RowVerdict::Better);
+    let text = verdict_text(&judged(&found));
+    assert!(text.contains("\nstarved: SIS_PROP: 2 of 4 tasks (n5, m5)"), "{text}");
+}
+
+#[test]
+fn settings_that_decided_nothing_are_told_with_the_reason() {
+    let nothing =
+        |setting: &str| DecidedNothing { setting: setting.to_owned(), why: "its limit ended no search".to_owned() };
+    let mut found = comparison();
+    found.rows[0].decided_nothing = vec![nothing("SIS_UTIL on")];
+    let text = verdict_text(&judged(&found));
+    let line = "\nmechanism: SIS_UTIL on decided nothing in 1 of 2 rows (168 threads): its limit ended no search\n";
+    assert!(text.contains(line), "{text}");
+    for row in &mut found.rows {
+        row.with = row.base.clone();
+        row.decided_nothing = vec![nothing("SIS_PROP off"), nothing("SIS_UTIL on")];
+    }
+    let text = verdict_text(&judged(&found));
+    assert!(text.starts_with("\nverdict: none, as nothing was compared: "), "{text}");
+    assert!(text.contains("\nmechanism: SIS_PROP off decided nothing: its limit ended no search\n"), "{text}");
+}
+
+#[test]
+fn the_record_of_the_fair_class_is_not_that_of_a_sched_ext_scheduler() {
+    let mut found = comparison();
+    assert!(verdict_text(&judged(&found)).contains("\nmodel: netperf, "));
+    found.schedulers = vec!["scx_lavd".to_owned()];
+    let text = verdict_text(&judged(&found));
+    assert!(!text.contains("published effects right"), "{text}");
+    assert!(text.contains("\nmodel: no record for sched_ext schedulers: "), "{text}");
+}
+
+/// A loss to 1.8% is larger than a gain of 300%, whatever the per cents are.
+#[test]
+fn the_largest_difference_is_that_of_the_ratio() {
+    let mut found = four();
+    found.rows.truncate(3);
+    found.rows[0].compare_pct = -98.2;
+    found.rows[0].p_value = Some(0.001);
+    found.rows[2].compare_pct = 300.0;
+    found.rows[2].ci95 = None;
+    found.rows[0].ci95 = None;
+    let sizes: Vec<f64> = judged(&found).rows.iter().map(|row| row.size()).collect();
+    assert!(sizes[0] > sizes[2] && sizes[1] == 0.0, "{sizes:?}");
 }

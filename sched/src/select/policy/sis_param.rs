@@ -159,7 +159,7 @@ impl SearchPolicy for SisParam {
         let span = cx.sd.span_weight;
         let nr_idle_scan = plan.nr.wrapping_sub(1);
         if i64::from(nr_idle_scan) * 100 <= i64::from(span) * i64::from(param.short_scan)
-            && view.nr_running(cx.target) == 1
+            && view.target_nr_running(cx.target) == 1
             && param.is_short(wakee.dur_avg)
             && param.is_short(view.curr_dur_avg(cx.target))
         {

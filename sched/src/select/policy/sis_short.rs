@@ -41,7 +41,7 @@ impl SearchPolicy for SisShort {
     #[inline]
     fn before_scan<V: SearchView>(cx: &SearchContext<'_>, view: &V, _: &mut Plan, _: &mut Effects) -> Verdict {
         let short = !cx.has_idle_core
-            && view.nr_running(cx.target) == 1
+            && view.target_nr_running(cx.target) == 1
             && is_short_task(cx.rules, view.curr_dur_avg(cx.target))
             && is_short_task(cx.rules, cx.wakeup.wakee.dur_avg);
         if short { Verdict::Take(cx.target, Reason::Short) } else { Verdict::Scan }

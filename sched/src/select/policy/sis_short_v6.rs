@@ -50,7 +50,7 @@ impl SearchPolicy for SisShortV6 {
             && !cx.has_idle_core
             && waker.cpu == cx.target
             && 5 * i64::from(plan.nr) < 3 * i64::from(cx.sd.span_weight)
-            && view.nr_running(cx.target) <= 1
+            && view.target_nr_running(cx.target) <= 1
             && is_short_v6(rules, wakee.dur_avg, wakee.wakee_flips)
             && is_short_v6(rules, view.curr_dur_avg(cx.target), waker.wakee_flips);
         if stays { Verdict::Take(cx.target, Reason::Short) } else { Verdict::Scan }

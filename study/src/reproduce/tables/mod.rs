@@ -23,7 +23,7 @@ mod sis_util_zen3_results;
 pub(super) mod table_folder;
 
 use super::{Quantity, ReproduceError, SearchRates};
-use crate::compare::PublishedError;
+use crate::compare::{Better, CompareRow, PublishedError};
 use crate::published::{CsvRow, CsvTable};
 use std::path::Path;
 
@@ -167,6 +167,30 @@ pub struct Published {
     pub base_std_pct: Option<f64>,
     /// The share of the machine's CPU time that was idle on the base side, %.
     pub idle_pct: Option<f64>,
+}
+
+impl Published {
+    /// The direction in which the published quantity is better: by its values where both are posted, else by what the
+    /// posting calls it, else by what the benchmark prints.
+    pub(super) fn better(&self, simulated: &CompareRow) -> Better {
+        if !matches!(self.quantity, Quantity::Metric | Quantity::Value(_)) {
+            return self.quantity.better(simulated);
+        }
+        if let (Some([Some(base), Some(with)]), Some(pct)) = (self.values, self.compare_pct)
+            && base != with
+            && pct != 0.0
+        {
+            return if (with > base) == (pct > 0.0) { Better::Higher } else { Better::Lower };
+        }
+        let throughput = self.cells.iter().any(|(column, cell)| column == "metric" && cell == "throughput");
+        let printed = |metric: f64| wakelab_workload::printed(&simulated.benchmark, 1, metric);
+        match (throughput, simulated.better) {
+            (true, _) => Better::Higher,
+            // hackbench prints a time, of which the model measures the inverse.
+            (false, Better::Higher) if printed(2.0) < printed(1.0) => Better::Lower,
+            (false, better) => better,
+        }
+    }
 }
 
 /// The cases of a worst ratio.

@@ -116,7 +116,7 @@ pub fn workload(load: &str) -> Workload {
 
 pub fn experiment(loads: &[&str], repeats: u32) -> Experiment {
     let kernel = Preset::get("v5.19-rc1").unwrap();
-    let case = |load: &&str| Case { name: "netperf:TCP_RR".to_owned(), workload: workload(load) };
+    let case = |load: &&str| Case { name: "netperf:TCP_RR".to_owned(), workload: std::sync::Arc::new(workload(load)) };
     Experiment {
         name: "test".to_owned(),
         machine: machine(),

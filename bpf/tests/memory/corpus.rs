@@ -1,0 +1,36 @@
+//! The fuzz corpora, and changed files made from them, on a compiler that has no fuzzer: nothing panics, goes on for
+//! ever or takes memory beyond the limits.
+
+use crate::changes::{change_binary, corpus, run, sum_of_changed};
+use crate::{check, most_memory};
+use std::path::PathBuf;
+
+/// What one input may take at a time, bytes: 16 MiB of a program's, and what an object is.
+const MOST: usize = 64 << 20;
+
+fn hold(files: &[(PathBuf, Vec<u8>)], check: fn(&[u8]) -> usize, rounds: u64, least: usize) {
+    let memory = most_memory::begin();
+    for (path, bytes) in files {
+        assert!(run(check, bytes, &|| path.display().to_string()) > 0, "{}", path.display());
+    }
+    let sum = sum_of_changed(files, check, rounds, &|bytes, other, random| change_binary(bytes, other, random));
+    // Changes that are refused at once would try little.
+    assert!(sum > least, "{sum}");
+    let most = memory.most();
+    assert!(most < MOST, "{most} bytes");
+}
+
+#[test]
+fn objects_and_changed_ones() {
+    hold(&corpus("bpf_object"), check::object, 1500, 4000);
+}
+
+#[test]
+fn types_and_changed_ones() {
+    hold(&corpus("bpf_types"), check::types, 500, 2000);
+}
+
+#[test]
+fn programs_and_changed_ones() {
+    hold(&corpus("bpf_program"), check::program, 300, 20_000);
+}

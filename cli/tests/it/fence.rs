@@ -1,0 +1,144 @@
+//! The fence around foreign schedulers, as a user sees it.
+
+use crate::support::wakelab;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use wakelab_cli::in_process::Call;
+
+const SIMPLE: &str = "scx:../bpf/tests/data/scx_simple.bpf.o";
+const HANGS: &str = "scx:../scheduler/tests/data/hangs.bpf.o,scx.mode=1";
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn flags<'a>(sides: &[&'a str], format: &'a str) -> Vec<&'a str> {
+    let mut flags = vec!["compare", "--no-cache", "--machine", "test-2c", "--kernel", "v7.2", "--base", ""];
+    flags.extend(["--workload", "netperf:TCP_RR", "--load", "1,2", "--settle", "0s", "--time", "10ms"]);
+    flags.extend(["--repeat", "2", "--format", format]);
+    flags.extend(sides.iter().flat_map(|side| ["--with", *side]));
+    flags
+}
+
+/// `printf` of one that has failed in every format: exit code 1, and the numbers of the others.
+#[test]
+fn a_side_that_hangs_is_a_failed_row_in_every_format() {
+    let sides = ["a=SIS_PROP", &format!("b={HANGS}"), &format!("c={SIMPLE}")];
+    let of = |format| {
+        let output = wakelab(here(), &flags(&sides, format));
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert_eq!(errors.matches("error: b: netperf:TCP_RR ").count(), 2, "{errors}");
+        assert!(errors.contains("has gone through __schedule() 100001 times since "), "{errors}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let table = of("table");
+    assert_eq!(table.matches(" failed ").count(), 4, "a cell and a line for each load: {table}");
+    assert!(table.contains("\nb failed: netperf:TCP_RR 1 thread"), "{table}");
+    assert!(table.contains("verdict: "), "{table}");
+    assert!(of("lkml").contains("\nb failed: netperf:TCP_RR 1 thread"));
+
+    let json: Value = serde_json::from_str(&of("json")).unwrap();
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/results.schema.json")).unwrap();
+    assert!(jsonschema::draft202012::is_valid(&schema, &json), "{json}");
+    let rows: Vec<usize> =
+        json["comparisons"].as_array().unwrap().iter().map(|of| of["rows"].as_array().unwrap().len()).collect();
+    assert_eq!(rows, [2, 0, 2]);
+    assert_eq!(json["complete"], true);
+    let failed = json["failed"].as_array().unwrap();
+    assert_eq!(failed.len(), 2, "{failed:?}");
+    assert!(failed.iter().all(|row| row["side"] == "b" && row["repeat"] == 1), "{failed:?}");
+
+    let csv = of("csv");
+    let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    assert_eq!(header[header.len() - 2..], ["variant", "error"]);
+    let verdict = header.iter().position(|name| *name == "verdict").unwrap();
+    let failed: Vec<&str> = csv.lines().filter(|line| line.split(',').nth(verdict) == Some("failed")).collect();
+    assert_eq!(failed.len(), 2, "{csv}");
+    assert!(failed.iter().all(|line| line.contains(",simulated,b,")), "{failed:?}");
+}
+
+#[test]
+fn two_sides_say_which_failed() {
+    let output = wakelab(here(), &flags(&[HANGS], "table"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{errors}");
+    assert!(errors.starts_with("error: netperf:TCP_RR 1 threads on test-2c v7.2 scx:"), "{errors}");
+    assert!(errors.contains("hangs.bpf.o,scx.mode=1, repeat 1, seed "), "{errors}");
+}
+
+/// A run has the same numbers in a process of its own, and in that of a host, where there is no other.
+#[test]
+fn the_bytes_are_those_without_a_fence() {
+    let sides = [format!("a={SIMPLE}"), format!("b={SIMPLE},scx.fifo_sched=1"), "c=SIS_PROP".to_owned()];
+    let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
+    let fenced = wakelab(here(), &flags(&sides, "json"));
+    assert_eq!(fenced.status.code(), Some(0), "{}", String::from_utf8_lossy(&fenced.stderr));
+    // A test's folder is that of its crate.
+    let args = flags(&sides, "json").into_iter().map(str::to_owned).collect();
+    let call = Call::begin(args, "wakelab".to_owned(), std::env::current_exe().unwrap()).unwrap();
+    let ended = loop {
+        if let Some(ended) = call.wait(Duration::from_secs(1)) {
+            break ended;
+        }
+    };
+    assert_eq!(ended.exit, Some(0), "{:?}", ended.said);
+    assert!(ended.out == fenced.stdout, "{}", String::from_utf8_lossy(&ended.out));
+}
+
+/// Processes whose parent this is.
+fn children(of: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
+/// Whether a process runs; one that has ended and was not waited for does not.
+fn runs(id: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| {
+        let (_, fields) = stat.rsplit_once(") ").expect("a name in brackets");
+        !fields.starts_with('Z')
+    })
+}
+
+/// A worker ends with the program, whatever ends that, even in the midst of a run of days.
+#[test]
+fn a_worker_ends_with_the_program() {
+    for signal in ["KILL", "INT"] {
+        let mut child = Command::new("env")
+            .args(["--default-signal=INT", env!("CARGO_BIN_EXE_wakelab"), "compare", "--no-cache", "--jobs", "1"])
+            .args(["--machine", "test-2c", "--kernel", "v7.2", "--workload", "netperf:TCP_RR", "--load", "2"])
+            .args(["--base", SIMPLE, "--with", "", "--settle", "0s", "--time", "3600s", "--repeat", "1"])
+            .current_dir(here())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it runs");
+        let worker = loop {
+            assert!(child.try_wait().expect("a child").is_none(), "it ended early");
+            if let [worker] = children(child.id())[..] {
+                break worker;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        child.wait().expect("it ends");
+        while runs(worker) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_check_of_a_scheduler_that_hangs_ends_with_a_finding() {
+    for mode in ["1", "2", "4"] {
+        let scheduler = format!("../scheduler/tests/data/hangs.bpf.o,scx.mode={mode}");
+        let output = wakelab(here(), &["scx-check", &scheduler, "--machine", "test-2c", "--budget", "2"]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("\nfault: a program did what it may not, or hung in 2 of 2 workloads"), "{mode}: {text}");
+    }
+}

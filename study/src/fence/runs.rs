@@ -1,0 +1,107 @@
+//! The fence as a runner: which run a worker is to make, and its numbers.
+
+use super::worker::{is_worker, serve};
+use super::{Asked, Fence, caught};
+use crate::cache::{Key, Program};
+use crate::compare::{Experiment, RunId, Runner, Simulator, Why, named_setup};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicBool;
+use wakelab_measure::{Measure, RunStats};
+use wakelab_sim::{Outcome, Setup};
+
+/// A run, by what it is called, and by the hash of all its inputs.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Question {
+    pub(crate) machine: String,
+    pub(crate) kernel: String,
+    pub(crate) variant: String,
+    pub(crate) workload: String,
+    pub(crate) load: String,
+    pub(crate) with: bool,
+    pub(crate) repeat: u32,
+    pub(crate) seed: u64,
+    pub(crate) regret: bool,
+    /// The number of the run in a sweep.
+    pub(crate) number: Option<u64>,
+    key: [u8; 32],
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and nearly all are numbers")]
+pub(crate) enum Answer {
+    /// Its numbers; `None` if it was stopped.
+    Done(Option<RunStats>),
+    /// Why it failed.
+    Failed(String),
+    /// This worker has no such run.
+    Unknown,
+}
+
+/// The key of a run. The program is the same on both sides of the fence.
+fn key(setup: &Setup<'_>, settle_ns: u64) -> [u8; 32] {
+    let key = Key::new(Program::named("fence"), setup, settle_ns);
+    *key.bytes().first_chunk().expect("a hash has 32 bytes")
+}
+
+impl Question {
+    fn new(id: &RunId, setup: &Setup<'_>, settle_ns: u64) -> Self {
+        let RunId { machine, kernel, variant, workload, load, with, repeat, seed, regret, number } = id.clone();
+        let kernel = kernel.to_owned();
+        let key = key(setup, settle_ns);
+        Question { machine, kernel, variant, workload, load, with, repeat, seed, regret, number, key }
+    }
+}
+
+impl Runner for Fence {
+    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
+        Simulator.run(id, setup, measure, stop)
+    }
+
+    fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
+        let here = || Simulator.stats(id, setup, settle_ns, stop);
+        if is_worker() {
+            // This command does not say what it would run before it runs it. Nobody but the program itself does that.
+            std::process::exit(1);
+        }
+        if setup.scheduler.is_none() || self.start.is_none() {
+            return here();
+        }
+        match self.ask(&Question::new(id, setup, settle_ns), stop) {
+            Asked::Answer(Answer::Done(stats)) => Ok(stats),
+            Asked::Answer(Answer::Failed(why)) => Err(Why::Fenced(why)),
+            Asked::Died(how) => Err(Why::Died(how)),
+            Asked::Stopped => Ok(None),
+            Asked::Answer(Answer::Unknown) | Asked::Nobody => here(),
+        }
+    }
+}
+
+/// Makes a run of one of these experiments.
+pub(crate) fn answer<'e>(experiments: impl IntoIterator<Item = &'e Experiment>, question: &Question) -> Answer {
+    let mut found = experiments.into_iter().flat_map(|experiment| named_setup(experiment, question));
+    let Some((id, setup, settle_ns)) = found.find(|(_, setup, settle_ns)| key(setup, *settle_ns) == question.key)
+    else {
+        return Answer::Unknown;
+    };
+    // Whoever stops the program ends its workers.
+    let never = AtomicBool::new(false);
+    match caught(|| Simulator.stats(&id, &setup, settle_ns, &never)) {
+        Ok(Ok(stats)) => Answer::Done(stats),
+        Ok(Err(why)) => Answer::Failed(why.to_string()),
+        Err(panic) => Answer::Failed(Why::Panicked(panic).to_string()),
+    }
+}
+
+/// In a worker: makes the runs of these experiments that it is asked for, and does not return.
+pub fn serve_runs<'e>(experiments: impl IntoIterator<Item = &'e Experiment>) {
+    if is_worker() {
+        let experiments: Vec<&Experiment> = experiments.into_iter().collect();
+        serve_all(|question| answer(experiments.iter().copied(), question));
+    }
+}
+
+/// The same of whatever knows its experiments.
+pub(crate) fn serve_all(answer: impl Fn(&Question) -> Answer) {
+    serve(|question: Question| answer(&question));
+}
