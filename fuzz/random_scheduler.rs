@@ -90,7 +90,7 @@ static void cancels(u32 which)
 pub fn random_scheduler(number: u64) -> RandomScheduler {
     let mut random = Random(number ^ 0x5c4e_d000_0000_0000);
     let (machine, cpus) =
-        random.of::<&str>(&[("test-1c", 1), ("test-2c", 2), ("test-8c", 8), ("test-2llc", 8), ("test-2s", 8)]);
+        random.of(&[("test-1c", 1), ("test-2c", 2), ("test-8c", 8), ("test-2llc", 8), ("test-2s", 8)]);
     let kernel = *random.of(&["v6.12", "v6.18", "v7.2"]);
     let (workload, load) = *random.of(&[
         ("netperf:TCP_RR", "100%"),
