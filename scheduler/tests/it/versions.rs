@@ -57,7 +57,9 @@ fn operations_that_came_later_are_left_out() {
     let machine = wakelab_machine::get("test-2c").unwrap();
     for kernel in KERNELS {
         let groups = scheduler("groups", GROUPS);
-        let (_, warnings) = check_scheduler(&machine, Preset::get(kernel).unwrap(), &groups).unwrap();
+        let (_, mut warnings) = check_scheduler(&machine, Preset::get(kernel).unwrap(), &groups).unwrap();
+        // Nobody knows its loader, which is another warning.
+        warnings.retain(|warning| warning.ends_with("it is left out"));
         let left_out = |op| format!("groups: {kernel} has no ops.{op}(): it is left out");
         let expected = ["cgroup_set_bandwidth", "cgroup_set_idle"].map(left_out);
         assert_eq!(warnings, if kernel == "v6.12" { &expected[..] } else { &[] });
