@@ -53,6 +53,9 @@ pub fn names_of(command: &str, arg: &Arg) -> Names {
 pub fn commands() -> BTreeMap<String, Vec<Arg>> {
     fn add(above: &str, command: &Command, into: &mut BTreeMap<String, Vec<Arg>>) {
         let name = format!("{above} {}", command.get_name()).trim().to_owned();
+        if command.get_name() == "help" {
+            return;
+        }
         if command.has_subcommands() {
             command.get_subcommands().for_each(|below| add(&name, below, into));
             return;
@@ -61,7 +64,10 @@ pub fn commands() -> BTreeMap<String, Vec<Arg>> {
         into.insert(name, command.get_arguments().filter(takes).cloned().collect());
     }
     let mut all = BTreeMap::new();
-    wakelab_cli::arguments().get_subcommands().for_each(|command| add("", command, &mut all));
+    let mut root = wakelab_cli::arguments();
+    // Before that, arguments do not know what their values are.
+    root.build();
+    root.get_subcommands().for_each(|command| add("", command, &mut all));
     all
 }
 
