@@ -88,7 +88,7 @@ pub const LINES: &[(&str, &str, &[&str])] = &[
     ("diff", "a.json b.json", &[]),
     ("diff", "rec rec", &[]),
     ("reproduce", "--published tables --machine m.toml --no-cache", &[]),
-    ("fit", "--observed tables/t/table.toml --machine ./m.toml --no-cache", &["tables/t/rows.csv"]),
+    ("fit", "--observed tables/t/table.toml ./c.toml --no-cache", &["tables/t/rows.csv"]),
     ("calibrate", "--sysfs sys --time 1s", &[]),
     ("verify", "--machine m.toml", &[]),
     ("stats", "r.csv.gz rec run", &["topo-6.12-C.json"]),
@@ -131,6 +131,7 @@ pub fn inputs() -> TempDir {
         fs::copy(repository.join(from), at.join(to)).expect("a copy");
     };
     copy("machines/test-8c.toml", "m.toml");
+    copy("machines/intel-coffee-lake-6c12t.toml", "c.toml");
     copy("bpf/tests/data/scx_simple.bpf.o", "s.bpf.o");
     copy("recordings/6.12-C-hb.csv.gz", "r.csv.gz");
     copy("recordings/topo-6.12-C.json", "topo-6.12-C.json");
