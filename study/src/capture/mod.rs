@@ -233,14 +233,16 @@ pub fn capture(
     task_groups::assign(&mut lines, &control);
     causes::settle(&mut lines);
     causes::add_replies(&mut lines);
-    let of = |marks: bool| match options.exact {
-        true => (groups::exact(&lines, marks), u64::MAX),
-        false => groups::models(&lines, MOST_MODEL_STEPS, marks),
+    let of = |lines: &Timelines| match (options.exact, lines.transactions == 0) {
+        (true, marks) => (groups::exact(lines, marks), u64::MAX),
+        (false, marks) => groups::models(lines, MOST_MODEL_STEPS, marks),
     };
-    let (mut groups, mut repeated_to) = of(lines.transactions == 0);
-    if lines.transactions > 0 && !groups.iter().any(Group::counts) {
+    let transactions = lines.transactions;
+    let (mut groups, mut repeated_to) = of(&lines);
+    if transactions > 0 && !groups.iter().any(Group::counts) {
         // The transactions of the window are of none of the rounds, so that rounds are what is counted.
-        (groups, repeated_to) = of(true);
+        lines.transactions = 0;
+        (groups, repeated_to) = of(&lines);
     }
     groups::add_done(&mut groups);
     if !groups.iter().any(|group| !group.kernel) {
@@ -269,7 +271,7 @@ pub fn capture(
             ..lines.losses
         },
         wakeups: lines.counts.wakeups,
-        transactions: lines.transactions,
+        transactions,
         seen: Seen::of(&lines, options.machine),
         check: check(&lines, &groups, &replayed),
         busy: lines.busy_ns.iter().sum::<u64>() as f64 / (length.max(1) as f64 * nr_cpus),
