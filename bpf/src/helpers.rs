@@ -9,7 +9,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::image::MapKind;
 use crate::machine::{BPF_MAX_LOOPS, Kernel, MAX_HELD_LOCKS, Machine, TIMER_COST, Timer};
 use crate::maps::errno::*;
-use crate::maps::{Value, WORK_OF_ELEMENT, work_of_prefixes};
+use crate::maps::{Value, WORK_OF_ELEMENT, WORK_OF_NEW_ELEMENT, work_of_prefixes};
 use crate::memory::BadAccess;
 
 /// The helpers' names in the order of their numbers.
@@ -201,10 +201,13 @@ impl Machine {
                 if a[1] == 0 || a[3] & !GET_F_CREATE != 0 {
                     return Ok(0);
                 }
-                let before = self.maps.len(map);
-                self.work(self.value_size(map) / 8 + WORK_OF_ELEMENT)?;
-                let addr = self.maps.storage(map, &mut self.memory, a[1], a[3] & GET_F_CREATE != 0)?;
-                if a[2] != 0 && self.maps.len(map) != before {
+                let there = self.maps.storage(map, &mut self.memory, a[1], false)?;
+                if there != 0 || a[3] & GET_F_CREATE == 0 {
+                    return Ok(there);
+                }
+                self.work(WORK_OF_NEW_ELEMENT + self.value_size(map) / 4)?;
+                let addr = self.maps.storage(map, &mut self.memory, a[1], true)?;
+                if a[2] != 0 {
                     self.memory.copy(addr, a[2], self.value_size(map))?;
                 }
                 Ok(addr)
@@ -450,11 +453,13 @@ impl Machine {
         let cpu = self.cpu_for(kernel, map);
         let value_size = self.value_size(map);
         let element = self.maps.get(map).map_or(0, |map| map.element_len());
-        self.work(WORK_OF_ELEMENT + value_size / 8 + element / 8)?;
+        let is_array = self.maps.get(map).is_some_and(|map| map.def.kind == MapKind::Array);
+        // An array's value is where it is. What other maps have is made anew, as the kernel's hash maps do.
+        let new = if is_array { 0 } else { WORK_OF_NEW_ELEMENT + element / 8 };
+        self.work(new + value_size / 8)?;
         let key = self.memory.bytes(a[1], self.key_size(map))?.to_vec();
         let value = self.memory.bytes(a[2], value_size)?;
-        // An array's value stays where it is, and can be long. Another may lie in an element that goes.
-        let is_array = self.maps.get(map).is_some_and(|map| map.def.kind == MapKind::Array);
+        // An array's can be long. Another may lie in an element that goes.
         let copy = if is_array { Vec::new() } else { value.to_vec() };
         let value = if is_array { Value::At(a[2]) } else { Value::Bytes(&copy) };
         let result = self.maps.update(map, &mut self.memory, &key, value, a[3], Some(cpu));

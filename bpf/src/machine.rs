@@ -305,7 +305,7 @@ impl Machine {
             nr_cpus,
             counts: Counts::default(),
             left: 0,
-            work_left: 0,
+            work_left: signed(limits.work),
             work_in_all: signed(limits.work.saturating_mul(4)),
             stop: None,
             frames: Vec::new(),
@@ -498,9 +498,11 @@ impl Machine {
         let executed = limit - self.left;
         self.counts.insns += executed as u64;
         self.work_in_all = self.work_in_all.saturating_add(executed.saturating_mul(signed(WORK_OF_INSN)));
-        if self.nested > 0 {
-            self.work_left = self.work_left.saturating_sub(executed);
-        }
+        // What the caller does itself, outside of calls, has a budget of its own.
+        self.work_left = match self.nested {
+            0 => signed(self.limits.work),
+            _ => self.work_left.saturating_sub(executed),
+        };
         self.left = before;
         self.depth = self.base;
         self.base = base;

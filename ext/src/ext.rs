@@ -793,8 +793,8 @@ impl Ext {
         let runnable_at = self.now;
         self.waits[at].clear();
         let (group, weight) = (self.groups.of_joining(p), weight_to_cgroup(weight));
-        // A task that is there when the scheduler is enabled has run before.
-        let sched_info = SchedInfo { pcount: u64::from(!fork), ..SchedInfo::default() };
+        // A task that is there when the scheduler is enabled, or when the run begins, has run before.
+        let sched_info = SchedInfo { pcount: u64::from(!fork || self.now == 0), ..SchedInfo::default() };
         let created_at = runnable_at;
         self.tasks[at] = Entity { cpu, mask, group, runnable_at, weight, created_at, sched_info, ..Entity::default() };
         ops.set_slice(p, SCX_SLICE_DFL);

@@ -52,7 +52,7 @@ pub fn set_but_unread(image: &Image, settings: &[(String, i128)]) -> Vec<String>
 
 /// Warns of what the loader of an object would do that is not known: `name` is the scheduler's `ops.name`.
 pub fn of_unknown_loader(image: &Image, name: &str, settings: &[(String, i128)]) -> Vec<String> {
-    let name = if name.is_empty() { "this scheduler" } else { name };
+    let name = if name.is_empty() { "this scheduler".to_owned() } else { format!("'{name}'") };
     let unknown = format!("no loader of {name} is known here");
     let mut warnings = Vec::new();
     let variables = own_values(image, settings);
@@ -366,11 +366,11 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "no loader of mine is known here: nr_cpus = -1 is the object's own value, which a loader may set; set \
+                "no loader of 'mine' is known here: nr_cpus = -1 is the object's own value, which a loader may set; set \
                  others as scx.nr_cpus=VALUE",
-                "no loader of mine is known here that would fill the map chosen, which is read and no program writes: \
+                "no loader of 'mine' is known here that would fill the map chosen, which is read and no program writes: \
                  nobody fills it here",
-                "no loader of mine is known here that would call the program setup() of SEC(\"syscall\"): nobody calls it \
+                "no loader of 'mine' is known here that would call the program setup() of SEC(\"syscall\"): nobody calls it \
                  here",
             ]
         );

@@ -55,8 +55,10 @@ const LOCAL_STORAGE_MAX: u32 = u16::MAX as u32;
 const QUEUED_COST: u64 = 32;
 /// What a record of a ring buffer costs besides its region, bytes.
 const RECORD_COST: u64 = 128;
-/// The work of finding or making an element.
+/// The work of visiting or deleting an element.
 pub(crate) const WORK_OF_ELEMENT: u64 = 16;
+/// The work of making one, besides that of its bytes: its key is kept and found, and all are moved from time to time.
+pub(crate) const WORK_OF_NEW_ELEMENT: u64 = 192;
 
 /// The state of an arena's page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

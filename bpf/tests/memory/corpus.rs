@@ -22,7 +22,7 @@ fn hold(files: &[(PathBuf, Vec<u8>)], check: fn(&[u8]) -> usize, rounds: u64, le
 
 #[test]
 fn objects_and_changed_ones() {
-    hold(&corpus("bpf_object"), check::object, 1500, 4000);
+    hold(&corpus("bpf_object"), check::object, 1500, 1000);
 }
 
 #[test]

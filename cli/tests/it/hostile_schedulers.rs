@@ -178,16 +178,12 @@ fn what_configures_cargo_beside_a_crate_is_not_obeyed() {
     fixture.works(inside);
     // In a folder for temporary files that others write to.
     let mut elsewhere = fixture.compare("scx:evil/");
-    elsewhere.env("TMPDIR", fixture.folder.path()).env_remove("XDG_CACHE_HOME").env_remove("HOME").arg("--no-cache");
-    if let Some(home) =
-        std::env::var_os("CARGO_HOME").or_else(|| Some(format!("{}/.cargo", std::env::var("HOME").ok()?).into()))
-    {
-        elsewhere.env("CARGO_HOME", home);
-    }
-    if let Some(home) =
-        std::env::var_os("RUSTUP_HOME").or_else(|| Some(format!("{}/.rustup", std::env::var("HOME").ok()?).into()))
-    {
-        elsewhere.env("RUSTUP_HOME", home);
+    elsewhere.env("TMPDIR", fixture.folder.path()).env_remove("XDG_CACHE_HOME").arg("--no-cache");
+    // No folder can be made in there; what belongs to the user's cargo stays.
+    elsewhere.env("HOME", "/dev/null");
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    for (variable, usual) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+        elsewhere.env(variable, std::env::var_os(variable).unwrap_or_else(|| home.join(usual).into()));
     }
     fixture.works(elsewhere);
     assert!(!fixture.path("evil/Cargo.lock").exists(), "nothing is written beside the crate");
@@ -238,12 +234,14 @@ fn a_crate_by_its_name_configures_nothing() {
 #[test]
 fn what_clang_would_obey_or_read_is_refused_by_name() {
     let fixture = Fixture::new();
+    fixture.write("outside.c", "");
     for (calls, error) in [
         (".add_cflag(\"-fplugin=./evil.so\")", "add_cflag(\"-fplugin=./evil.so\"), which is not passed to clang"),
         (".add_cflag(\"-ftime-trace=PWNED\")", "add_cflag(\"-ftime-trace=PWNED\"), which is not passed"),
         (".add_cflag(\"--config=/etc/passwd\")", "add_cflag(\"--config=/etc/passwd\"), which is not passed"),
         (".add_source(\"@flags\")", "calls add_source(\"@flags\"); expected a path"),
-        (".add_source(\"../../../../../etc/passwd\")", "passwd, which lies outside of"),
+        (".add_source(\"../outside.c\")", "outside.c, which lies outside of"),
+        (".add_source(\"src/x.f90\")", "calls add_source(\"src/x.f90\"); expected a source in C (.c)"),
         (".add_include_path(\"..\")", "which lies outside of"),
     ] {
         fixture.calls(calls);
@@ -312,10 +310,10 @@ fn a_sweep_on_ray_takes_no_module_from_the_current_folder() {
     let part = "machine = \"test-2c\"\nkernel = \"v7.2\"\nworkload = [{ name = \"netperf:TCP_RR\", load = \"2\" }]\n";
     fixture.write("s.toml", &format!("[[grid]]\n{part}"));
     for path in [None, Some(""), Some(":")] {
-        let mut command = fixture.program(&["sweep", "s.toml", "-o", "out", "--engine", "ray"]);
+        let mut command = fixture.program(&["sweep", "s.toml", "-o", "out", "--engine", "ray:127.0.0.1:1"]);
         command.env_remove("PYTHONPATH").envs(path.map(|path| ("PYTHONPATH", path)));
         let (code, said) = fixture.run(command);
-        assert!(code != Some(0) && said.contains("error: --engine: "), "{said}");
+        assert!(code != Some(0) && said.contains("engine: "), "{said}");
     }
 }
 
@@ -387,7 +385,7 @@ fn clang_is_shown_a_scheduler_and_its_headers_alone() {
         &[
             "src/main.bpf.c:1:10: fatal error: 'intf.h' file not found\n  clang says:\n",
             "evil/build.rs is not run, and may be what writes intf.h: run `cargo build` there once, or write the file",
-            "headers of scx_cargo 1.1.4, libbpf-sys 1.7.0; ",
+            "headers of scx_cargo 1.1.4, libbpf-sys 1.7.0, as ",
         ],
     );
     let secret = fixture.path("secret.h").display().to_string();

@@ -199,7 +199,7 @@ fn the_doctor_has_a_line_for_each_and_an_exit_code() {
     let (code, out, said) = run(folder.path(), &["doctor", "simulate"]);
     assert_eq!((code, out.lines().count()), (Some(0), 1), "{out}{said}");
     let (code, out, _) = run(folder.path(), &["doctor"]);
-    assert_eq!(out.lines().count(), 6, "{out}");
+    assert_eq!(out.lines().count(), 7, "{out}");
     let missing = out.lines().any(|line| line.split_whitespace().nth(1) == Some("no"));
     assert_eq!(code, Some(i32::from(missing)), "{out}");
     let json: Value = serde_json::from_str(&run(folder.path(), &["doctor", "--format", "json"]).1).expect("JSON");

@@ -171,7 +171,7 @@ fn what_the_registry_does_not_have_is_told() {
     let with = |name: &str| compare(folder.path(), "", &format!("scx:{name}"), &["--dry-run"]);
     refused(with("scx_no_such_scheduler"), &["there is no crate scx_no_such_scheduler; expected one of the public"]);
     refused(with("scx_bpfland@9.9.9"), &["crate scx_bpfland has no version 9.9.9", "1.1.4"]);
-    refused(with("scx_rustland@1.1.4"), &["build.rs uses RustLandBuilder", "not modelled"]);
+    refused(with("scx_rustland@1.1.4"), &["it uses RustLandBuilder", "not modelled"]);
     // Whatever becomes of a version to come, it is named.
     let (_, errors) = told(&with("scx_bpfland").output().unwrap());
     assert!(errors.contains("scx_bpfland is scx_bpfland "), "{errors}");

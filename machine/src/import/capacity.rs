@@ -53,7 +53,8 @@ pub(super) fn note_unequal(sys: &Sys<'_>, isa: Option<Isa>, topology: &Topology,
         differ.push(format!("{} GHz", several(&khz, |khz| format!("{}.{}", khz / 1_000_000, khz / 100_000 % 10))));
     }
     let equal = topology.cpus.iter().all(|cpu| cpu.capacity == 1024);
-    if !differ.is_empty() && equal && !has_capacities(sys) {
+    let hybrid = kinds(sys).is_ok_and(|kinds| kinds.len() > 1);
+    if !differ.is_empty() && equal && !hybrid && !has_capacities(sys) {
         sys.guess(format!(
             "CPUs differ ({}), but there is neither cpu_capacity nor devices/cpu_core and cpu_atom: they are simulated as \
              equally fast",

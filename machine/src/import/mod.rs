@@ -175,7 +175,11 @@ fn describe(machine: &Machine, source: &str, offline: &str) -> String {
         many(counts.packages, "package"),
         many(counts.nodes, "node"),
     ];
-    let offline = if offline.is_empty() { String::new() } else { format!("; CPUs {offline} offline") };
+    let offline = match offline.parse::<u32>() {
+        Ok(cpu) => format!("; CPU {cpu} offline"),
+        Err(_) if offline.is_empty() => String::new(),
+        Err(_) => format!("; CPUs {offline} offline"),
+    };
     format!("From {source}: {}{offline}", parts.join(", "))
 }
 

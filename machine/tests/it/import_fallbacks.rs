@@ -91,7 +91,7 @@ fn a_last_cache_wider_than_its_package_is_cut_as_cpu_coregroup_mask_does() {
     noted(&arm, "cpu_coregroup_mask() takes the last cache only if it is within the package");
     assert_eq!(arm.file.machine.arch, Arch::Arm64);
     // x86 would take it: that an LLC ends at its package is a guess.
-    let x86 = small([0, 0, 1, 1], ["0-3"; 4], &[("/sys/devices/system/cpu/microcode/reload", "0")]);
+    let x86 = small([0, 0, 1, 1], ["0-3"; 4], &[("cpu/microcode/reload", "0")]);
     assert_eq!(each(&x86, |cpu| cpu.llc), [0, 0, 1, 1]);
     assert!(guessed(&x86) && !guessed(&arm));
 }
@@ -118,7 +118,7 @@ fn siblings_with_caches_of_their_own_share_an_llc() {
 #[test]
 fn cpus_that_differ_without_capacities_are_said_and_so_is_itmt() {
     let more = [
-        ("/devices/system/cpu/intel_pstate/status", "active"),
+        ("cpu/intel_pstate/status", "active"),
         ("cpu/cpu{0,1}/acpi_cppc/highest_perf", "64"),
         ("cpu/cpu{2,3}/acpi_cppc/highest_perf", "39"),
         ("cpu/cpufreq/policy{0-3}/related_cpus", "{}"),

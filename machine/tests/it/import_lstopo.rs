@@ -52,13 +52,6 @@ fn an_error_names_the_file_its_line_and_the_next_step() {
         let error = refused(text);
         assert!(error.what.contains(part) && error.hint.is_some(), "{error}");
     }
-    // A core in two packages.
-    let cut = refused(&TWO_PACKAGES.replacen(
-        "type=\"Core\" os_index=\"0\" cpuset=\"0x00000003\"",
-        "type=\"Core\" os_index=\"0\" cpuset=\"0x00000030\"",
-        1,
-    ));
-    assert!(cut.what.starts_with("its objects contradict each other") || cut.what.contains("expected"), "{cut}");
 }
 
 #[test]

@@ -364,24 +364,24 @@ fn power(found: &MatrixComparison, group: &Group<'_>) -> String {
     }
     let places = places(found);
     let columns: Vec<&str> = places.iter().map(|(name, _)| *name).chain(["load", "of", "base"]).collect();
-    let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "95% interval"]);
+    let of_variants = found.variants.iter().flat_map(|name| [name.as_str(), "to base %", "95% interval"]);
     let columns: Vec<&str> = columns.into_iter().chain(of_variants).collect();
     let mut table = new_table(&columns, places.len() + 2);
     for PowerLine { line, of, base, of_variants } in lines {
         let mut cells: Vec<String> = places.iter().map(|(_, of)| of(line.of).clone()).collect();
         cells.extend([line.first().load.clone(), of, amount(base)]);
         for one in of_variants {
-            let both = one.map(|one| match one.is_identical() {
-                true => [RowVerdict::Identical.name().to_owned(), String::new()],
-                false => [signed(one.compare_pct, 2), interval(one.ci95)],
+            let of_it = one.map(|one| match one.is_identical() {
+                true => [amount(one.with), RowVerdict::Identical.name().to_owned(), String::new()],
+                false => [amount(one.with), signed(one.compare_pct, 2), interval(one.ci95)],
             });
-            cells.extend(both.unwrap_or_else(|| [NONE; 2].map(str::to_owned)));
+            cells.extend(of_it.unwrap_or_else(|| [NONE; 3].map(str::to_owned)));
         }
         table.add_row(cells);
     }
     let [benchmark, case, _] = &group.key;
     format!(
-        "\n{benchmark} {case}, power of the machine, and its energy by what is done; %, positive is less\n\n{}{WATTS}",
+        "\n{benchmark} {case}, power of the machine, and its energy by what is done; to base: positive is less\n\n{}{WATTS}",
         table_text(&table)
     )
 }

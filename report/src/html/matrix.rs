@@ -321,10 +321,12 @@ fn sides(found: &MatrixComparison) -> Table {
     )
 }
 
-/// Three columns of each variant: the difference and the ends of its interval.
-fn of_variants(found: &MatrixComparison, verdict: bool) -> Vec<(String, &'static str)> {
+/// The columns of each variant: its value, if values have this unit, the difference and the ends of its interval.
+fn of_variants(found: &MatrixComparison, values: Option<&'static str>, verdict: bool) -> Vec<(String, &'static str)> {
     let columns = |name: &String| {
-        let mut columns = vec![(name.clone(), "%"), (format!("{name}, low"), "%"), (format!("{name}, high"), "%")];
+        let mut columns: Vec<(String, &'static str)> =
+            values.into_iter().map(|unit| (format!("{name}, value"), unit)).collect();
+        columns.extend([(name.clone(), "%"), (format!("{name}, low"), "%"), (format!("{name}, high"), "%")]);
         columns.extend(verdict.then(|| (format!("{name}, verdict"), TEXT)));
         columns
     };
@@ -358,6 +360,7 @@ fn results(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Tabl
                 cells.extend([Cell::Empty, Cell::Empty, Cell::Empty, text(FAILED)]);
                 continue;
             };
+            cells.push(opt(Some(row.with.mean), 2));
             cells.extend(difference(row.compare_pct, row.ci95));
             let said = !matches!(judged.verdict, RowVerdict::Same | RowVerdict::Untested);
             cells.push(text(if said { judged.verdict.name() } else { "" }));
@@ -368,7 +371,7 @@ fn results(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Tabl
     let first = [("Machine", TEXT), ("Kernel", TEXT), ("Load", TEXT), ("Base", unit), ("Repeats", "")];
     let rows = group.lines.iter().map(line).collect();
     let caption = format!("{}: each variant against {}", group.key.join(" "), base_name(found));
-    with_columns(&format!("workload-{}-table", at + 1), &caption, &first, &of_variants(found, true), rows)
+    with_columns(&format!("workload-{}-table", at + 1), &caption, &first, &of_variants(found, Some(""), true), rows)
 }
 
 /// Power and energy of a group; `None` where power is not described.
@@ -378,9 +381,10 @@ fn power(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Option
         let experiment = &of.line.of.experiment;
         let mut cells = vec![text(experiment.machine.clone()), text(experiment.kernel.clone())];
         cells.extend([text(of.line.first().load.clone()), text(of.of.clone()), Cell::Number(of.base, 2)]);
-        let missing = || [Cell::Empty, Cell::Empty, Cell::Empty];
-        let of_variant = |one: &Option<PowerDifference>| {
-            one.as_ref().map_or_else(missing, |one| difference(one.compare_pct, one.ci95))
+        let of_variant = |one: &Option<PowerDifference>| -> [Cell; 4] {
+            let Some(one) = one else { return [Cell::Empty, Cell::Empty, Cell::Empty, Cell::Empty] };
+            let [pct, low, high] = difference(one.compare_pct, one.ci95);
+            [Cell::Number(one.with, 2), pct, low, high]
         };
         cells.extend(of.of_variants.iter().flat_map(of_variant));
         cells
@@ -389,7 +393,7 @@ fn power(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Option
     let caption = format!("{}: power of the machine, and its energy by what is done; positive is less", case(group));
     let rows = lines.iter().map(row).collect();
     let id = format!("workload-{}-power-table", at + 1);
-    (!lines.is_empty()).then(|| with_columns(&id, &caption, &first, &of_variants(found, false), rows))
+    (!lines.is_empty()).then(|| with_columns(&id, &caption, &first, &of_variants(found, Some(""), false), rows))
 }
 
 fn means(found: &MatrixComparison) -> Table {
@@ -401,5 +405,5 @@ fn means(found: &MatrixComparison) -> Table {
         [text(over)].into_iter().chain(of.flat_map(cells)).collect()
     });
     let caption = "Geometric means over workloads and loads";
-    with_columns("means-table", caption, &[("Over", TEXT)], &of_variants(found, false), rows.collect())
+    with_columns("means-table", caption, &[("Over", TEXT)], &of_variants(found, None, false), rows.collect())
 }

@@ -34,6 +34,7 @@ use super::{Push, Serialize};
 use crate::cpumask::Cpu;
 use crate::domain::SdFlags;
 use crate::runqueue::TaskId;
+use crate::select::IdleScanForm;
 use smallvec::SmallVec;
 use wakelab_kernel::Feature;
 
@@ -225,7 +226,8 @@ impl Plan {
             self.overload = Some(sds.overload);
         }
         self.overutilized = env.overutilized_write(&sds);
-        let newidle = env.balance.features.has(Feature::SIS_UTIL_NEWIDLE);
+        let features = env.balance.features;
+        let newidle = features.has(Feature::SIS_UTIL_NEWIDLE) && IdleScanForm::of(features).is_some();
         if (newidle || env.idle != CpuIdleType::NewlyIdle) && spans_llc(env) {
             self.sum_util = Some(sds.sum_util);
         }

@@ -55,7 +55,7 @@ OP(enqueue) void hangs_enqueue(u64 *ctx)
 		starts_timer(1000000, 100000);
 		break;
 	}
-	scx_bpf_dsq_insert(p, mode < 4 ? QUEUE : SCX_DSQ_GLOBAL, SCX_SLICE_DFL, ctx[1]);
+	insert(p, mode < 4 ? QUEUE : SCX_DSQ_GLOBAL, SCX_SLICE_DFL, ctx[1]);
 }
 
 OP(dispatch) void hangs_dispatch(u64 *ctx)
@@ -76,7 +76,7 @@ OP(dispatch) void hangs_dispatch(u64 *ctx)
 			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 		break;
 	}
-	scx_bpf_dsq_move_to_local(QUEUE);
+	move_to_local(QUEUE);
 }
 
 OP(init) s32 hangs_init(u64 *ctx)

@@ -19,6 +19,14 @@ struct task_struct {
 	int pid;
 } __attribute__((preserve_access_index));
 
+struct bpf_iter_scx_dsq {
+	u64 __opaque[6];
+};
+
+struct bpf_iter_bits {
+	u64 __opaque[2];
+};
+
 struct sched_ext_ops {
 	void (*enqueue)(struct task_struct *p, u64 enq_flags);
 	void (*dispatch)(s32 cpu, struct task_struct *prev);
@@ -31,10 +39,10 @@ extern void scx_bpf_destroy_dsq(u64 dsq_id) __ksym;
 extern s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
 extern void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym;
 extern void scx_bpf_dsq_reenq(u64 dsq_id, u64 reenq_flags) __ksym;
-extern s32 bpf_iter_scx_dsq_new(void *it, u64 dsq_id, u64 flags) __ksym;
-extern struct task_struct *bpf_iter_scx_dsq_next(void *it) __ksym;
-extern void bpf_iter_scx_dsq_destroy(void *it) __ksym;
-extern void bpf_iter_bits_destroy(void *it) __ksym;
+extern s32 bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
+extern struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
+extern void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
+extern void bpf_iter_bits_destroy(struct bpf_iter_bits *it) __ksym;
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
 extern void bpf_task_release(struct task_struct *p) __ksym;
 extern u32 scx_bpf_nr_cpu_ids(void) __ksym;
@@ -95,7 +103,7 @@ SEC("struct_ops/hostile_enqueue") void hostile_enqueue(u64 *ctx)
 	case 2: /* iterators everywhere */
 		scx_bpf_create_dsq(1, -1);
 		for (u32 at = 0; at < sizeof(big) - 64; at += 8)
-			bpf_iter_scx_dsq_new(big + at, 1, 0);
+			bpf_iter_scx_dsq_new((void *)(big + at), 1, 0);
 		break;
 	case 3: /* copies without end */
 		for (;;)
@@ -108,7 +116,7 @@ SEC("struct_ops/hostile_enqueue") void hostile_enqueue(u64 *ctx)
 		it[0] = ctx[0];
 		it[1] = 128;
 		barrier();
-		bpf_iter_bits_destroy(it);
+		bpf_iter_bits_destroy((void *)it);
 		break;
 	case 6:
 		start_timers();
@@ -121,9 +129,9 @@ SEC("struct_ops/hostile_enqueue") void hostile_enqueue(u64 *ctx)
 		break;
 	default: /* nothing of that */
 		scx_bpf_create_dsq(7, -1);
-		if (!bpf_iter_scx_dsq_new(big, 7, 0))
-			bpf_iter_scx_dsq_next(big);
-		bpf_iter_scx_dsq_destroy(big);
+		if (!bpf_iter_scx_dsq_new((void *)big, 7, 0))
+			bpf_iter_scx_dsq_next((void *)big);
+		bpf_iter_scx_dsq_destroy((void *)big);
 		if (!scx_bpf_dsq_nr_queued(7))
 			scx_bpf_destroy_dsq(7);
 		p = bpf_task_from_pid(scx_bpf_nr_cpu_ids());

@@ -84,4 +84,30 @@ extern void scx_bpf_dispatch_cancel(void) KFUNC;
 extern void scx_bpf_cpuperf_set(s32 cpu, u32 perf) KFUNC;
 extern s32 scx_bpf_dsq_nr_queued(u64 dsq) KFUNC;
 
+/* As 6.12 calls them. */
+extern void scx_bpf_dispatch(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags) KFUNC;
+extern void scx_bpf_dispatch_vtime(struct task_struct *p, u64 dsq, u64 slice, u64 vtime, u64 enq_flags) KFUNC;
+extern _Bool scx_bpf_consume(u64 dsq) KFUNC;
+
+static inline void insert(struct task_struct *p, u64 dsq, u64 slice, u64 enq_flags)
+{
+	if (scx_bpf_dsq_insert)
+		scx_bpf_dsq_insert(p, dsq, slice, enq_flags);
+	else
+		scx_bpf_dispatch(p, dsq, slice, enq_flags);
+}
+
+static inline void insert_vtime(struct task_struct *p, u64 dsq, u64 slice, u64 vtime, u64 enq_flags)
+{
+	if (scx_bpf_dsq_insert_vtime)
+		scx_bpf_dsq_insert_vtime(p, dsq, slice, vtime, enq_flags);
+	else
+		scx_bpf_dispatch_vtime(p, dsq, slice, vtime, enq_flags);
+}
+
+static inline _Bool move_to_local(u64 dsq)
+{
+	return scx_bpf_dsq_move_to_local ? scx_bpf_dsq_move_to_local(dsq) : scx_bpf_consume(dsq);
+}
+
 char _license[] SEC("license") = "GPL";

@@ -98,7 +98,7 @@ const OTHER_KERNELS: &[&str] = &[
 
 const KERNEL: &str = "v6.12";
 /// Long enough that all tasks have been forked and periodic balancing has written what SIS_UTIL reads, ns.
-const UNTIL: u64 = 12_000_000;
+const UNTIL: u64 = 5_000_000;
 
 /// Every case of every benchmark at a small load, with tasks for most CPUs.
 fn workloads(nr_cpus: u32) -> Vec<(String, Workload)> {

@@ -13,7 +13,6 @@ pub use store::{LIMIT_BYTES, SCHEDULERS, Store, StoreError};
 
 use crate::compare::{RunId, Runner, Why};
 use crate::estimate::{RunCost, like};
-use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup};
@@ -39,14 +38,10 @@ impl Runner for Cached<'_> {
         if let Some(stats) = self.store.get(&key) {
             return Ok(Some(stats));
         }
-        let began = thread_cpu_s();
-        let stats = self.runner.stats(id, setup, settle_ns, stop)?;
-        if let Some(stats) = &stats {
-            self.store.put(&key, stats);
-            let cpu_s = thread_cpu_s() - began;
-            self.store.note_cost(&RunCost { cpu_s, ..like(setup, settle_ns + stats.measured_ns) });
-        }
-        Ok(stats)
+        let Some((stats, cpu_s)) = self.runner.timed_stats(id, setup, settle_ns, stop)? else { return Ok(None) };
+        self.store.put(&key, &stats);
+        self.store.note_cost(&RunCost { cpu_s, ..like(setup, settle_ns + stats.measured_ns) });
+        Ok(Some(stats))
     }
 
     fn costs(&self) -> Vec<RunCost> {
@@ -57,10 +52,4 @@ impl Runner for Cached<'_> {
         let key = Key::new(self.store.program(), setup, settle_ns);
         self.store.has(&if regret { key.with_regret() } else { key })
     }
-}
-
-/// The CPU time of this thread so far, s: a run is made by one thread.
-fn thread_cpu_s() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

@@ -31,7 +31,7 @@ pub use result::{
     WakeupLatency,
 };
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
-pub(crate) use run::{measured, named_setup, run_base, run_with, setups};
+pub(crate) use run::{measured, named_setup, run_base, run_with, setups, timed};
 pub use search::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
     StatesSummary, WakeupSummary, other_state_ns,

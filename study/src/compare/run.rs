@@ -5,6 +5,7 @@ use crate::estimate::RunCost;
 use crate::fence::{Question, caught};
 use crate::picture::RunListener;
 use crate::trace::Tracer;
+use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
 use std::fs::File;
 use std::io::BufWriter;
@@ -31,6 +32,20 @@ pub trait Runner: Sync {
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
         let done = measured(id, setup, settle_ns, |measure| self.run(id, setup, measure, stop))?;
         Ok(done.map(|(stats, _)| stats))
+    }
+
+    /// The same with the CPU time that the run took, s, wherever it was made: for estimates, and for no result.
+    ///
+    /// # Errors
+    /// As [`Runner::stats`].
+    fn timed_stats(
+        &self,
+        id: &RunId,
+        setup: &Setup<'_>,
+        settle_ns: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<(RunStats, f64)>, Why> {
+        timed(|| self.stats(id, setup, settle_ns, stop))
     }
 
     /// What runs took that were made before, as far as that was noted.
@@ -80,6 +95,16 @@ pub(crate) fn measured(
 fn never_ran(measure: &Measure, outcome: &Outcome) -> NeverRan {
     let waiting = outcome.waiting.iter().map(|(task, name)| (*task, name.as_str()));
     measure.never_ran(outcome.ended, outcome.nr_tasks, waiting)
+}
+
+/// Makes a run on this thread, and adds the CPU time that it took, s.
+pub(crate) fn timed(run: impl FnOnce() -> Result<Option<RunStats>, Why>) -> Result<Option<(RunStats, f64)>, Why> {
+    let thread_cpu_s = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    let began = thread_cpu_s();
+    Ok(run()?.map(|stats| (stats, thread_cpu_s() - began)))
 }
 
 /// The simulator.

@@ -3,7 +3,7 @@
 use super::worker::{is_worker, serve};
 use super::{Asked, Fence, caught};
 use crate::cache::{Key, Program};
-use crate::compare::{Experiment, RunId, Runner, Simulator, Why, named_setup};
+use crate::compare::{Experiment, RunId, Runner, Simulator, Why, named_setup, timed};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::{Measure, RunStats};
@@ -30,8 +30,8 @@ pub(crate) struct Question {
 #[derive(Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant, reason = "there is one at a time, and nearly all are numbers")]
 pub(crate) enum Answer {
-    /// Its numbers; `None` if it was stopped.
-    Done(Option<RunStats>),
+    /// Its numbers, and the CPU time that it took, s; `None` if it was stopped.
+    Done(Option<(RunStats, f64)>),
     /// Why it failed.
     Failed(String),
     /// This worker has no such run.
@@ -59,7 +59,17 @@ impl Runner for Fence {
     }
 
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
-        let here = || Simulator.stats(id, setup, settle_ns, stop);
+        Ok(self.timed_stats(id, setup, settle_ns, stop)?.map(|(stats, _)| stats))
+    }
+
+    fn timed_stats(
+        &self,
+        id: &RunId,
+        setup: &Setup<'_>,
+        settle_ns: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<(RunStats, f64)>, Why> {
+        let here = || timed(|| Simulator.stats(id, setup, settle_ns, stop));
         if is_worker() {
             // This command does not say what it would run before it runs it. Nobody but the program itself does that.
             std::process::exit(1);
@@ -86,7 +96,7 @@ pub(crate) fn answer<'e>(experiments: impl IntoIterator<Item = &'e Experiment>, 
     };
     // Whoever stops the program ends its workers.
     let never = AtomicBool::new(false);
-    match caught(|| Simulator.stats(&id, &setup, settle_ns, &never)) {
+    match caught(|| timed(|| Simulator.stats(&id, &setup, settle_ns, &never))) {
         Ok(Ok(stats)) => Answer::Done(stats),
         Ok(Err(why)) => Answer::Failed(why.to_string()),
         Err(panic) => Answer::Failed(Why::Panicked(panic).to_string()),

@@ -61,6 +61,11 @@ impl<'a> Cx<'a> {
         Err(place.error(self.path, what).with_hint(Some(hint)))
     }
 
+    /// Warns of something that the file means and hardly anybody wants.
+    pub(super) fn warn(&self, place: &Place, what: impl Into<String>) {
+        self.warnings.borrow_mut().push(place.error(self.path, what));
+    }
+
     /// Returns the warnings, in their order.
     pub(super) fn into_warnings(self) -> Vec<WorkloadError> {
         self.warnings.into_inner()

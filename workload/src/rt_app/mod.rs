@@ -74,7 +74,7 @@ const KEYS: [&str; 3] = ["tasks", "global", "resources"];
 
 impl RtApp {
     /// Reads a file. Something that the model cannot represent is an error, or, if `lenient`, one of the returned
-    /// warnings, each of which states what is done instead.
+    /// warnings, each of which states what is done instead. A timer that only catches up is warned about in any case.
     ///
     /// # Errors
     /// The file cannot be read, and those of [`RtApp::parse`].

@@ -159,6 +159,7 @@ impl Writer<'_> {
                 self.step(step);
             }
             self.push(Op::Done, &phase.place);
+            self.only_catches_up(phase);
             self.again(first, phase.times, &phase.place);
             if let (None, Some(next)) = (phase.times, thread.phases.get(i + 1)) {
                 let what = format!("the phase is never reached: the one in line {} repeats for ever", phase.place.line);
@@ -171,6 +172,34 @@ impl Writer<'_> {
             self.again(begin, thread.times, &thread.place);
         }
         Ok(())
+    }
+
+    /// Warns of a phase that repeats, and whose only wait is an absolute timer with a period shorter than its work.
+    fn only_catches_up(&self, phase: &Phase) {
+        let mut timers = phase.steps.iter().filter_map(|step| match &step.event {
+            Event::Timer { name, period_ns, .. } => Some((step, name, *period_ns)),
+            _ => None,
+        });
+        let (Some((step, name, period)), None) = (timers.next(), timers.next()) else { return };
+        let waits = phase.steps.iter().filter(|step| step.event.blocks()).count();
+        let absolute = self.modes[self.timers[name.as_str()] as usize] == TimerMode::Absolute;
+        let work: u64 = phase
+            .steps
+            .iter()
+            .map(|step| match step.event {
+                Event::Run(ns) | Event::RunFor(ns) => ns,
+                _ => 0,
+            })
+            .sum();
+        if absolute && waits == 1 && work > period && phase.times != Some(1) {
+            let (work, period) = (work / 1_000, period / 1_000);
+            let what = format!(
+                "the work of this phase takes {work} us at full speed, and the timer's period is {period} us: an absolute \
+                 timer only catches up then, so that the thread never sleeps here and its slack falls without end; expected \
+                 a longer period, or \"relative\""
+            );
+            self.cx.warn(&step.place, what);
+        }
     }
 
     /// Whether some phase sets another policy or priority of the realtime or deadline class than the thread begins

@@ -164,6 +164,17 @@ fn memrun_is_named_and_left_out_leniently() {
     let_pass(&thread(memrun), "3: `tasks.t.memrun`", what, "it is left out");
 }
 
+#[test]
+fn an_absolute_timer_that_only_catches_up_is_said() {
+    let timer = |run: u32, mode: &str| {
+        let timer = format!("\"timer\": {{\"ref\": \"unique\", \"period\": 1000, \"mode\": \"{mode}\"}}");
+        parse(&thread(&format!("\"run\": {run},\n{timer}")), false).expect("a file").1
+    };
+    let [warning] = &timer(1500, "absolute")[..] else { panic!("a warning") };
+    assert!(warning.starts_with("w.json:3: `tasks.t.timer`: the work of this phase takes 1500 us"), "{warning}");
+    assert!(timer(900, "absolute").is_empty() && timer(1500, "relative").is_empty());
+}
+
 /// A thread that waits for something that is left out would be a hog.
 #[test]
 fn a_waiter_is_never_made_a_hog() {

@@ -218,6 +218,7 @@ fn maps_of_maps_give_their_maps() {
     inner.data = vec![1, 0, 0, 0, 0, 0, 0, 0];
     for kind in [MapKind::ArrayOfMaps, MapKind::HashOfMaps] {
         let mut outer = map("outer", kind, 4, 4, 4);
+        outer.inner = Some(Box::new(inner.clone()));
         if kind == MapKind::ArrayOfMaps {
             outer.slots = vec![None, Some(0)];
         }
