@@ -397,6 +397,10 @@ fn follow(
         next = tables.next()?;
     }
     files.iter().for_each(|file| progress.file(file));
+    if let (true, None, None, Some((_, end))) = (complete, options.from_ns, options.window_ns, about.measured) {
+        // A simulated run lasts up to its end, whether or not anything happens there.
+        follower.advance_to(end);
+    }
     let lines = follower.finish(complete);
     if lines.to_ns <= lines.from_ns {
         let hint = "--from is in time after the first event: name an earlier one";
