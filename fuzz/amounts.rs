@@ -1,5 +1,5 @@
-//! Amounts that must add up in the events of a run: the time of every CPU, quotas, reservations, work, and CPUs that are
-//! offline.
+//! Amounts that must add up in the events of a run: the time of every CPU, quotas, reservations, work, and CPUs that
+//! are offline.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wakelab_workload::{Call, Changed, Op, Realtime, Workload};

@@ -1,5 +1,5 @@
-//! What must hold for whatever bytes are read as a panel, a sweep, a published table, a result or an entry of the cache:
-//! one clear error, or something that can be used.
+//! What must hold for whatever bytes are read as a panel, a sweep, a published table, a result or an entry of the
+//! cache: one clear error, or something that can be used.
 #![allow(dead_code, reason = "each target uses one of them")]
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Schedulers of sched_ext made by chance, as C that clang compiles for BPF, with what each is run on. Most are wrong in
-//! some way: what counts is that a run of one ends in numbers or in a message.
+//! Schedulers of sched_ext made by chance, as C that clang compiles for BPF, with what each is run on. Most are wrong
+//! in some way: what counts is that a run of one ends in numbers or in a message.
 
 use std::fmt::Write;
 

@@ -191,9 +191,9 @@ fn seeds() -> impl TypedValueParser<Value = u64> {
 pub struct LenientFlag {
     /// Simulate a file of rt-app without what the model lacks.
     ///
-    /// Such a part (mem, taskgroup, an unknown key) is an error without this. With it, it is left out or replaced, and a
-    /// warning has its line and what is done instead. All else is read as strictly; `wakelab docs your-workload` lists
-    /// the parts.
+    /// Such a part (mem, taskgroup, an unknown key) is an error without this. With it, it is left out or replaced, and
+    /// a warning has its line and what is done instead. All else is read as strictly; `wakelab docs your-workload`
+    /// lists the parts.
     #[arg(long)]
     pub lenient: bool,
 }

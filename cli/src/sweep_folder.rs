@@ -110,7 +110,8 @@ impl SweepFolder {
     /// Fails if another holds it.
     pub fn lock(&self) -> anyhow::Result<File> {
         let path = self.path.join(LOCK);
-        // Nothing is written to it: it may be a link that somebody has put there. For writing alone, a pipe would block.
+        // Nothing is written to it: it may be a link that somebody has put there. For writing alone, a pipe would
+        // block.
         let file = File::options()
             .read(true)
             .write(true)

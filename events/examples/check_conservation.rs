@@ -1,6 +1,6 @@
 //! Follows every task through the events of runs (`wakelab run ... --events DIR`) and prints what cannot be: a task
-//! that is lost, on two CPUs, where it may not be, or woken while it runs; time that does not add up. With the workload's
-//! file it also knows quotas, reservations, the work of a transaction, and which CPUs are offline.
+//! that is lost, on two CPUs, where it may not be, or woken while it runs; time that does not add up. With the
+//! workload's file it also knows quotas, reservations, the work of a transaction, and which CPUs are offline.
 //! `check_conservation DIR [WORKLOAD.toml]` exits with 1 if it finds such a thing.
 
 #[path = "../../fuzz/conservation.rs"]

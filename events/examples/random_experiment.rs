@@ -1,5 +1,6 @@
-//! For `fuzz/soak`: `random_experiment NUMBER DIR` writes the experiment of that number to `DIR/experiment.toml`, and the
-//! workload that it may need beside it. Its paths of schedulers begin at the working folder, the root of the repository.
+//! For `fuzz/soak`: `random_experiment NUMBER DIR` writes the experiment of that number to `DIR/experiment.toml`, and
+//! the workload that it may need beside it. Its paths of schedulers begin at the working folder, the root of the
+//! repository.
 
 #[path = "../../fuzz/random_experiment.rs"]
 mod random_experiment;

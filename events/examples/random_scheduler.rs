@@ -1,5 +1,5 @@
-//! For `fuzz/soak`: `random_scheduler NUMBER FOLDER` writes the scheduler of that number to FOLDER/random.bpf.c, and the
-//! flags of its run, one a line, to FOLDER/flags.
+//! For `fuzz/soak`: `random_scheduler NUMBER FOLDER` writes the scheduler of that number to FOLDER/random.bpf.c, and
+//! the flags of its run, one a line, to FOLDER/flags.
 
 #[path = "../../fuzz/random_scheduler.rs"]
 mod random_scheduler;

@@ -635,9 +635,9 @@ impl Ext {
         self
     }
 
-    /// Takes a queue's lock and holds it for one task. Its lines come from the CPU that had the lock last: whoever waits
-    /// for it waits for that, too, so that a queue of many CPUs is as slow as its lines are. Local queues have the lock
-    /// of their run queue, which the caller has.
+    /// Takes a queue's lock and holds it for one task. Its lines come from the CPU that had the lock last: whoever
+    /// waits for it waits for that, too, so that a queue of many CPUs is as slow as its lines are. Local queues have
+    /// the lock of their run queue, which the caller has.
     fn lock_dsq(&mut self, dsq: Dsq) {
         if matches!(dsq, Dsq::Local(_)) {
             return;

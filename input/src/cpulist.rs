@@ -45,8 +45,8 @@ pub fn parse_sysfs_list(list: &str, what: &str, limit: u32) -> Result<Vec<u32>, 
 }
 
 /// Reads a mask as sysfs has it (`bitmap_parse()`): hex words of 32 bits, the highest first, with commas between them,
-/// such as `ff` and `00000003,0000ffff`. Returns its numbers, lowest first; each is below `limit`. hwloc's masks are read,
-/// too: their words begin with `0x`, and one of 0 may be empty.
+/// such as `ff` and `00000003,0000ffff`. Returns its numbers, lowest first; each is below `limit`. hwloc's masks are
+/// read, too: their words begin with `0x`, and one of 0 may be empty.
 ///
 /// # Errors
 ///

@@ -272,8 +272,8 @@ fn unknown(name: &str, like: &str) -> PresetError {
 }
 
 impl Preset {
-    /// The file in which a kernel of this version shows a tunable that it scales by the number of CPUs, as it is scaled;
-    /// `None` for any other. The files moved to debugfs in 5.13.
+    /// The file in which a kernel of this version shows a tunable that it scales by the number of CPUs, as it is
+    /// scaled; `None` for any other. The files moved to debugfs in 5.13.
     pub fn file_of_scaled(&self, tunable: &str) -> Option<&'static str> {
         const DEBUGFS_SINCE: (u32, u32) = (5, 13);
         let in_debugfs = major_minor(self.name) >= Some(DEBUGFS_SINCE);

@@ -184,9 +184,9 @@ costs! {
     /// What sched_ext costs on a machine, when a scheduler is loaded.
     ScxCosts:
     scx_op: Ns, "Calling an operation of a scheduler and coming back: `SCX_CALL_OP()` and the trampoline.";
-    scx_dsq: Ns, "How long the lock of a dispatch queue is held for a task that joins or leaves, if the CPU had it last.";
-    scx_line: Ns, "A cache line of a dispatch queue from another CPU of the LLC: two of them come where another CPU had \
-        the lock last.";
+    scx_dsq: Ns, "How long a CPU that had a dispatch queue's lock last holds it for a task that joins or leaves.";
+    scx_line: Ns, "A cache line of a dispatch queue from another CPU of the LLC: two of them come where another CPU \
+        had the lock last.";
     scx_line_far: Ns, "The same from another LLC.";
     scx_move: Ns, "Moving a task between run queues: `deactivate_task()`, the other lock, `activate_task()`.";
     scx_idle_words: Ns, "Reading 64 words of a mask for an idle CPU.";

@@ -15,8 +15,8 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// What sched_ext costs on a machine with these lines. Their ranges are those of machines on which nothing is known,
-    /// as far as they contain them.
+    /// What sched_ext costs on a machine with these lines. Their ranges are those of machines on which nothing is
+    /// known, as far as they contain them.
     pub(crate) fn scx_costs(&self) -> ScxCosts {
         let unknown = ScxCosts::default();
         let line = |(value, origin): &(u64, Origin), of: &Cost| Cost {

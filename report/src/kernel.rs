@@ -78,8 +78,8 @@ pub fn show_text(preset: &Preset) -> String {
     if !files.is_empty() {
         let _ = writeln!(
             text,
-            "\nScaled by CPUs: the kernel multiplies these by 1 + log2 of its CPUs, 8 of them at most: by 2 on 2 CPUs, 3 \
-             on 4, 4 on 8 or more. The product is what it acts on, and what it shows in {}.",
+            "\nScaled by CPUs: the kernel multiplies these by 1 + log2 of its CPUs, 8 of them at most: by 2 on 2 \
+             CPUs, 3 on 4, 4 on 8 or more. The product is what it acts on, and what it shows in {}.",
             files.join(", ")
         );
     }

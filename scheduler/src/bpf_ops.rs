@@ -87,8 +87,8 @@ fn taken(costs: &ProgramCosts, done: &Counts) -> u64 {
         + (done.atomics + done.locks) * costs.atomic
 }
 
-/// When a timer expires that is started at `now`, ns since the run began: `ns_to_ktime()`, which makes a negative number
-/// of more than [`KTIME_MAX`], and `ktime_add_safe()`, by which a time that does not fit is never.
+/// When a timer expires that is started at `now`, ns since the run began: `ns_to_ktime()`, which makes a negative
+/// number of more than [`KTIME_MAX`], and `ktime_add_safe()`, by which a time that does not fit is never.
 fn timer_expires(now: u64, nsecs: u64, flags: u64) -> u64 {
     const BPF_F_TIMER_ABS: u64 = 1;
     match (flags & BPF_F_TIMER_ABS != 0, nsecs > KTIME_MAX) {
@@ -287,8 +287,9 @@ impl Running<'_> {
     }
 }
 
-/// `p->__state` while an operation runs, where it is not what the run queues tell: a task that wakes is TASK_WAKING up to
-/// `ttwu_do_wakeup()`, one that is forked TASK_NEW, one that goes to sleep TASK_INTERRUPTIBLE before it leaves its queue.
+/// `p->__state` while an operation runs, where it is not what the run queues tell: a task that wakes is TASK_WAKING up
+/// to `ttwu_do_wakeup()`, one that is forked TASK_NEW, one that goes to sleep TASK_INTERRUPTIBLE before it leaves its
+/// queue.
 fn state_during(call: Call) -> Option<(TaskId, u32)> {
     const TASK_INTERRUPTIBLE: u32 = 1;
     const TASK_WAKING: u32 = 0x200;

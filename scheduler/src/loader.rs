@@ -228,8 +228,8 @@ impl BpfScheduler {
             let given = context.len() as u64;
             if given < size {
                 return Err(format!(
-                    "wakelab's loader is {release} and does not fit {name}() of this object, which takes {size} bytes where \
-                     that loader gives {given}: it is of another release"
+                    "wakelab's loader is {release} and does not fit {name}() of this object, which takes {size} \
+                     bytes where that loader gives {given}: it is of another release"
                 ));
             }
             if given > size && !longer.contains(&&**name) {

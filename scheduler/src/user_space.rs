@@ -42,8 +42,8 @@ pub fn set_but_unread(image: &Image, settings: &[(String, i128)]) -> Vec<String>
         let name = variable_of(setting);
         if !is_read(name) {
             warnings.push(format!(
-                "{setting} = {value} changes nothing: no program of the object reads {name} (clang folds what is const and \
-                 not volatile)"
+                "{setting} = {value} changes nothing: no program of the object reads {name} (clang folds what is \
+                 const and not volatile)"
             ));
         }
     }
@@ -366,12 +366,12 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "no loader of 'mine' is known here: nr_cpus = -1 is the object's own value, which a loader may set; set \
-                 others as scx.nr_cpus=VALUE",
-                "no loader of 'mine' is known here that would fill the map chosen, which is read and no program writes: \
-                 nobody fills it here",
-                "no loader of 'mine' is known here that would call the program setup() of SEC(\"syscall\"): nobody calls it \
-                 here",
+                "no loader of 'mine' is known here: nr_cpus = -1 is the object's own value, which a loader may set; \
+                 set others as scx.nr_cpus=VALUE",
+                "no loader of 'mine' is known here that would fill the map chosen, which is read and no program \
+                 writes: nobody fills it here",
+                "no loader of 'mine' is known here that would call the program setup() of SEC(\"syscall\"): nobody \
+                 calls it here",
             ]
         );
         let set = [("nr_cpus".to_owned(), 2), ("unread[1]".to_owned(), 3)];

@@ -157,7 +157,8 @@ pub fn inputs() -> TempDir {
     write("i.txt", "# tracer: nop\n");
     fs::rename(crate::machine_import::tree("zen-ccx").keep(), at.join("sys")).expect("a tree");
     let compare = "compare --machine test-8c --kernel v6.12 --workload netperf:TCP_RR --load 2 --base SIS_UTIL \
-                   --with NO_SIS_UTIL --time 5ms --settle 1ms --repeat 1 --no-cache --events ev --format json --out a.json";
+                   --with NO_SIS_UTIL --time 5ms --settle 1ms --repeat 1 --no-cache --events ev --format json \
+                   --out a.json";
     let output = wakelab(at, &compare.split_whitespace().collect::<Vec<_>>());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     fs::rename(

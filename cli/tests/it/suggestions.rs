@@ -16,11 +16,11 @@ const EXPERIMENT: &str = "machine = \"test-8c\"\nkernel = \"v6.12\"\nworkload = 
                           \"2\" }]\n[variants]\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n";
 const PANEL: &str = "base = \"NO_SIS_UTIL\"\n[[part]]\nmachine = \"test-8c\"\nkernel = \"v6.12\"\nworkload = [{ name = \
                      \"netperf:TCP_RR\", load = \"2\" }]\n";
-const SWEEP: &str = "[[grid]]\nmachine = \"test-8c\"\nkernel = \"v6.12\"\nsides = [\"NO_SIS_UTIL\"]\nworkload = [{ name \
-                     = \"netperf:TCP_RR\", load = \"2\" }]\n";
-const TABLE: &str = "title = \"A table\"\nsource = \"made up\"\nmachine = \"test-8c\"\nkernel = \"v6.12\"\nbase = \"\"\n\
-                     with = \"NO_SIS_UTIL\"\nbetter = \"positive\"\nconfidence = \"made up\"\n[workloads]\n\"netperf,TCP_RR\" \
-                     = \"netperf:TCP_RR\"\n";
+const SWEEP: &str = "[[grid]]\nmachine = \"test-8c\"\nkernel = \"v6.12\"\nsides = [\"NO_SIS_UTIL\"]\nworkload = [{ \
+                     name = \"netperf:TCP_RR\", load = \"2\" }]\n";
+const TABLE: &str = "title = \"A table\"\nsource = \"made up\"\nmachine = \"test-8c\"\nkernel = \"v6.12\"\nbase = \
+                     \"\"\nwith = \"NO_SIS_UTIL\"\nbetter = \"positive\"\nconfidence = \"made \
+                     up\"\n[workloads]\n\"netperf,TCP_RR\" = \"netperf:TCP_RR\"\n";
 const ROWS: &str = "benchmark,case,load,base,compare_pct,unit\nnetperf,TCP_RR,2,100,1.5,trans/s\n";
 
 #[test]

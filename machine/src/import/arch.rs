@@ -51,8 +51,8 @@ impl Isa {
         match self {
             Isa::X86 | Isa::Arm64 => None,
             Isa::Riscv => Some(
-                "this is riscv, whose levels are those of arm64 (drivers/base/arch_topology.c): arch = \"arm64\" stands \
-                 for them",
+                "this is riscv, whose levels are those of arm64 (drivers/base/arch_topology.c): arch = \"arm64\" \
+                 stands for them",
             ),
             Isa::Loongarch => Some(
                 "this is loongarch, which has the default levels without clusters: arch = \"arm64\" stands for them",
@@ -62,8 +62,8 @@ impl Isa {
                  \"arm64\"; its coregroups (MC of shared processors) are left out",
             ),
             Isa::S390 => Some(
-                "this is s390: the levels SMT, MC and PKG of s390_topology are those of arch = \"arm64\", and an LLC is \
-                 a socket (cpu_coregroup_mask()), whatever caches there are",
+                "this is s390: the levels SMT, MC and PKG of s390_topology are those of arch = \"arm64\", and an LLC \
+                 is a socket (cpu_coregroup_mask()), whatever caches there are",
             ),
         }
     }

@@ -62,8 +62,8 @@ pub(super) fn note_unequal(sys: &Sys<'_>, isa: Option<Isa>, topology: &Topology,
         say(
             sys,
             format!(
-                "CPUs differ ({}), but there is neither cpu_capacity nor devices/cpu_core and cpu_atom: they are simulated as \
-             equally fast",
+                "CPUs differ ({}), but there is neither cpu_capacity nor devices/cpu_core and cpu_atom: they are \
+             simulated as equally fast",
                 differ.join(", ")
             ),
         );
@@ -77,7 +77,8 @@ pub(super) fn note_unequal(sys: &Sys<'_>, isa: Option<Isa>, topology: &Topology,
         sys.tree.text(&format!("{CPU}/amd_pstate/prefcore")).ok().flatten().is_some_and(|text| text == "disabled");
     if matches!(isa, None | Some(Isa::X86)) && likely && !off && !unequal_to_kernel {
         sys.note(
-            "the kernel prefers CPUs by their highest_perf when it balances (ITMT, SD_ASYM_PACKING): that is not modelled"
+            "the kernel prefers CPUs by their highest_perf when it balances (ITMT, SD_ASYM_PACKING): \
+             that is not modelled"
                 .to_owned(),
         );
     }
@@ -126,7 +127,8 @@ fn derived(sys: &Sys<'_>) -> Result<Vec<u32>, InputError> {
     const SOURCES: &[&str] = &["acpi_cppc/highest_perf", "cpufreq/cpuinfo_max_freq"];
     let Some(file) = SOURCES.iter().find(|file| (0..sys.len()).all(|cpu| sys.tree.has(&sys.path(cpu, file)))) else {
         sys.guess(format!(
-            "all capacities are 1024, as there is no cpu_capacity; save cpu*/{} of all CPUs, and they are derived from it",
+            "all capacities are 1024, as there is no cpu_capacity; save cpu*/{} of all CPUs, and they are derived from \
+             it",
             SOURCES.join(" or cpu*/")
         ));
         return Ok(vec![1024; sys.ids.len()]);

@@ -29,7 +29,8 @@ pub(super) fn read(sys: &Sys<'_>) -> Result<Vec<FreqPolicy>, InputError> {
     Ok(policies.into_iter().map(|(policy, _)| policy).collect())
 }
 
-/// The folders of the policies. Before 4.3, and in copies that followed its link, a policy is in the folders of its CPUs.
+/// The folders of the policies. Before 4.3, and in copies that followed its link, a policy is in the folders of its
+/// CPUs.
 fn folders(sys: &Sys<'_>, folder: &str) -> Result<Vec<String>, InputError> {
     let numbers = sys.tree.numbered(folder, "policy")?;
     if !numbers.is_empty() {

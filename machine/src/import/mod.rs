@@ -2,8 +2,8 @@
 //!
 //! Files are read as `Documentation/ABI/stable/sysfs-devices-system-cpu`, `.../testing/sysfs-devices-system-cpu` and
 //! `.../stable/sysfs-devices-node` describe them. CPUs that are online are imported. A tree that contradicts itself is
-//! refused: kernels repair or ignore such tables, and no simulation of such a machine would be right. What kernels accept,
-//! or one file lacks that another one has, is accepted with a note.
+//! refused: kernels repair or ignore such tables, and no simulation of such a machine would be right. What kernels
+//! accept, or one file lacks that another one has, is accepted with a note.
 
 mod arch;
 mod cache;
@@ -48,8 +48,8 @@ impl Imported {
     }
 }
 
-/// Imports the `/sys` tree in `dir` (`/sys` itself, or a copy), or the file that `lstopo --of xml` wrote, as a machine of
-/// that name.
+/// Imports the `/sys` tree in `dir` (`/sys` itself, or a copy), or the file that `lstopo --of xml` wrote, as a machine
+/// of that name.
 ///
 /// # Errors
 ///

@@ -148,8 +148,8 @@ impl<'a> Sys<'a> {
         self.tree.has(path) || mask_file(path).is_some_and(|mask| self.tree.has(&mask))
     }
 
-    /// Returns the CPUs that a file lists, without those that are offline; if there is no list, those of the mask beside
-    /// it. Returns `None` if there is neither.
+    /// Returns the CPUs that a file lists, without those that are offline; if there is no list, those of the mask
+    /// beside it. Returns `None` if there is neither.
     pub(super) fn mask(&self, path: &str) -> Result<Option<CpuMask>, InputError> {
         let cpus = match (self.tree.cpus(path)?, mask_file(path)) {
             (Some(cpus), _) => cpus,

@@ -60,8 +60,8 @@ fn note_levels(sys: &Sys<'_>, isa: Option<Isa>, shape: &Shape) {
         if names.len() > 1 {
             let shown = if names.len() > 4 { format!("{} of them", names.len()) } else { and(&names) };
             sys.note(format!(
-                "the {what} ({name}_siblings_list: CPUs {shown}) are left out: s390's level {level} between sockets and \
-                 the machine is not modelled"
+                "the {what} ({name}_siblings_list: CPUs {shown}) are left out: s390's level {level} between sockets \
+                 and the machine is not modelled"
             ));
         }
     }
@@ -74,8 +74,8 @@ fn note_levels(sys: &Sys<'_>, isa: Option<Isa>, shape: &Shape) {
     let threads = shape.cores.iter().any(|core| core.weight() > 1);
     if isa == Some(Isa::Powerpc) && threads {
         sys.note(
-            "the SMT level of POWER7 has SD_ASYM_PACKING (CPU_FTR_ASYM_SMT), as have shared processors since 6.8: it is \
-             not modelled"
+            "the SMT level of POWER7 has SD_ASYM_PACKING (CPU_FTR_ASYM_SMT), as have shared processors since 6.8: it \
+             is not modelled"
                 .to_owned(),
         );
     }
@@ -144,8 +144,8 @@ fn of_x86(last: &Groups, packages: &Groups, nodes: &Groups) -> Groups {
     last.iter().zip(packages).zip(nodes).map(|((last, package), node)| last.and(package).and(node)).collect()
 }
 
-/// Widens the last cache of a CPU to its core, if it is narrower: kernels do so when they build domains ("the SMT domain
-/// not a subset of the MC domain").
+/// Widens the last cache of a CPU to its core, if it is narrower: kernels do so when they build domains ("the SMT
+/// domain not a subset of the MC domain").
 fn with_core(sys: &Sys<'_>, last: &Groups, cores: &Groups) -> Groups {
     let narrower = |(last, core): (&CpuMask, &CpuMask)| last != core && last.is_subset(core);
     if last.iter().zip(cores).any(narrower) {
@@ -179,7 +179,8 @@ fn note_narrower(sys: &Sys<'_>, isa: Option<Isa>, last: &Groups, shape: &Shape, 
         let what = format!("the last cache of CPUs {llc} is wider than their packages (CPUs {package}...)");
         match isa {
             Some(Isa::Arm64 | Isa::Riscv) => sys.note(format!(
-                "{what}: an LLC is a package, as cpu_coregroup_mask() takes the last cache only if it is within the package"
+                "{what}: an LLC is a package, as cpu_coregroup_mask() takes the last cache only if it is within \
+             the package"
             )),
             _ => sys.guess(format!(
                 "{what}: an LLC ends at its package, as cpu_coregroup_mask() of other architectures has it; x86 would \
@@ -253,8 +254,8 @@ fn note_core_ids(sys: &Sys<'_>, cores: &Groups, ids: &[Option<i64>]) {
     if let Some((cpu, core)) = cores.iter().enumerate().find(|&(cpu, core)| differs((cpu, core))) {
         let (core, id) = (sys.names(core), sys.ids[cpu]);
         sys.note(format!(
-            "thread_siblings_list makes CPUs {core} one core, though CPU {id} has another core_id: match_smt() also goes by \
-             cu_id (AMD Bulldozer to Excavator)"
+            "thread_siblings_list makes CPUs {core} one core, though CPU {id} has another core_id: match_smt() also \
+             goes by cu_id (AMD Bulldozer to Excavator)"
         ));
     }
 }

@@ -56,8 +56,10 @@ fn an_error_names_the_file_its_line_and_the_next_step() {
 
 #[test]
 fn an_entity_that_grows_is_refused() {
-    let bomb = "<?xml version=\"1.0\"?><!DOCTYPE topology [<!ENTITY a \"xxxxxxxxxx\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">\
-                <!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;&b;\"><!ENTITY d \"&c;&c;&c;&c;&c;&c;&c;&c;\">]><topology>&d;&d;&d;&d;</topology>";
+    let bomb = "<?xml version=\"1.0\"?><!DOCTYPE topology [<!ENTITY a \"xxxxxxxxxx\"><!ENTITY b \
+                \"&a;&a;&a;&a;&a;&a;&a;&a;\"><!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;&b;\"><!ENTITY d \
+                \"&c;&c;&c;&c;&c;&c;&c;&c;\">]>\
+                <topology>&d;&d;&d;&d;</topology>";
     assert!(refused(bomb).hint.is_some());
 }
 

@@ -193,8 +193,8 @@ fn idle_time_is_that_between_switches_within_the_measured_time() {
     assert_eq!(Measure::new(7, 100, 200, 4).finish(100).idle_pct, 0.0);
 }
 
-/// A CPU whose task is moved away while it runs switches from nobody. If it has nothing else to run it is idle from then
-/// on, as after any switch to idle; what it does before that switch, as the stopper, is busy time.
+/// A CPU whose task is moved away while it runs switches from nobody. If it has nothing else to run it is idle from
+/// then on, as after any switch to idle; what it does before that switch, as the stopper, is busy time.
 #[test]
 fn a_cpu_whose_task_was_moved_away_idles_from_its_switch_on() {
     let switch = |cpu, prev, next| Event::Switch { cpu, prev, prev_sleeps: false, next };

@@ -381,7 +381,8 @@ fn power(found: &MatrixComparison, group: &Group<'_>) -> String {
     }
     let [benchmark, case, _] = &group.key;
     format!(
-        "\n{benchmark} {case}, power of the machine, and its energy by what is done; to base: positive is less\n\n{}{WATTS}",
+        "\n{benchmark} {case}, power of the machine, and its energy by what is done; to base: positive \
+         is less\n\n{}{WATTS}",
         table_text(&table)
     )
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A scheduler that asks for all there is in ops.enqueue(), as `mode` says, or takes what is not its own: what a kernel's
- * verifier would not let through. It needs no headers, so that it is small.
+ * A scheduler that asks for all there is in ops.enqueue(), as `mode` says, or takes what is not its own: what a
+ * kernel's verifier would not let through. It needs no headers, so that it is small.
  */
 typedef unsigned long long u64;
 typedef unsigned int u32;

@@ -1,5 +1,5 @@
-//! Schedulers that let a CPU or the time stand still end with a message, and honest ones that do the same for a while go
-//! on.
+//! Schedulers that let a CPU or the time stand still end with a message, and honest ones that do the same for a while
+//! go on.
 
 use crate::support::{Done, MS, simulate_on, spinners};
 use std::sync::atomic::AtomicBool;

@@ -211,8 +211,8 @@ pub enum Why {
     Fenced(String),
     /// The process that made the run has died of it: how.
     #[error(
-        "the process that made it has ended ({0})\n  hint: it is a bug of wakelab if it did not run out of memory; please \
-         report it with the scheduler"
+        "the process that made it has ended ({0})\n  hint: it is a bug of wakelab if it did not run out of memory; \
+         please report it with the scheduler"
     )]
     Died(String),
     /// The run panicked: the message.

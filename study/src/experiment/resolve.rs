@@ -308,8 +308,8 @@ fn scaled(machine: &Machine, kernel: &Preset, set: &Switches) -> Vec<String> {
     let note = |Setting { name, value }: Setting| {
         let file = kernel.file_of_scaled(name).filter(|_| factor > 1)?;
         Some(format!(
-            "{name}={value} is what the kernel scales by {factor} for {cpus} CPUs (1 + log2 of them, 8 at most): it acts \
-             on {}, and {file} shows that",
+            "{name}={value} is what the kernel scales by {factor} for {cpus} CPUs (1 + log2 of them, 8 at most): it \
+             acts on {}, and {file} shows that",
             value * factor
         ))
     };

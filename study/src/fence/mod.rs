@@ -1,4 +1,5 @@
-//! A fence around the runs of foreign schedulers: whatever the object of a scheduler makes of its run, the others go on.
+//! A fence around the runs of foreign schedulers: whatever the object of a scheduler makes of its run, the others go
+//! on.
 //!
 //! ```text
 //! matrix, sweep, scx-check ─▶ Fence ─ a question ─▶ worker: the same program with the same arguments, which makes
@@ -7,15 +8,15 @@
 //!                                  how the process ended
 //! ```
 //!
-//! A run that panics is caught where it is made, and is a run that failed. A stack that overflows and memory that is not
-//! there end a process, so that such runs are made in another one. That is this program once more, with the same
+//! A run that panics is caught where it is made, and is a run that failed. A stack that overflows and memory that is
+//! not there end a process, so that such runs are made in another one. That is this program once more, with the same
 //! arguments: it reads the same files and so has the same experiments, and is told by name which run to make
-//! ([`serve`](worker::serve)). The key of the run tells whether its inputs are the same, too. A worker makes one run after
-//! the other and is replaced when it dies. It ends with the program, whatever ended that, because it watches the pipe
-//! that its questions come from.
+//! ([`serve`](worker::serve)). The key of the run tells whether its inputs are the same, too. A worker makes one run
+//! after the other and is replaced when it dies. It ends with the program, whatever ended that, because it watches the
+//! pipe that its questions come from.
 //!
-//! Where the program cannot be started again, in the interpreter of the package for Python and in tests, runs are made in
-//! the process itself, and panics alone are caught. The numbers are the same.
+//! Where the program cannot be started again, in the interpreter of the package for Python and in tests, runs are made
+//! in the process itself, and panics alone are caught. The numbers are the same.
 
 mod process;
 mod runs;

@@ -107,7 +107,8 @@ fn runs(runner: &dyn Runner, estimator: &Estimator, experiment: &Experiment) -> 
     setups(experiment).map(run).collect()
 }
 
-/// About how much CPU time a run takes, s, by its CPUs and tasks alone. A run whose end is that of its tasks is taken for one of `usual_ns`.
+/// About how much CPU time a run takes, s, by its CPUs and tasks alone. A run whose end is that of its tasks is taken
+/// for one of `usual_ns`.
 pub(super) fn cpu_s(setup: &Setup<'_>, usual_ns: u64) -> f64 {
     let busy = setup.workload.tasks.len().min(setup.machine.topology.nr_cpus() as usize);
     setup.until.min(usual_ns) as f64 / 1e9 * busy as f64 * CPU_S_PER_BUSY_S

@@ -236,8 +236,8 @@ impl Group {
 }
 
 impl Load {
-    /// The fixed workload of a number below [`FIXED`]: a hog that is alone on the smallest machine, one that is bound to
-    /// the last CPU of the largest, and hogs and a sleeper that leave a CPU of that idle.
+    /// The fixed workload of a number below [`FIXED`]: a hog that is alone on the smallest machine, one that is bound
+    /// to the last CPU of the largest, and hogs and a sleeper that leave a CPU of that idle.
     fn fixed(number: u32, nr_cpus: &[u32]) -> Self {
         let machines = || nr_cpus.iter().enumerate();
         let smallest = machines().min_by_key(|&(at, cpus)| (*cpus, at)).map_or(0, |(at, _)| at);

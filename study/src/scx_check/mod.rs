@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The first workloads are always the same: a hog that is alone, one that is bound to a CPU, a CPU that stays idle. All
-//! others are drawn. A workload is drawn from the seed and its number, and what is simulated is what was read from its text. So it does
-//! not depend on how many run at a time, and the file that is written is the run that failed.
+//! others are drawn. A workload is drawn from the seed and its number, and what is simulated is what was read from its
+//! text. So it does not depend on how many run at a time, and the file that is written is the run that failed.
 //!
 //! The watchdog's timeout is far shorter than the 30 s of a kernel, or than what the scheduler asks for. A wait that is
 //! found so is a stall if it lasts in a longer run with a longer timeout, too, or else only a long wait, which is

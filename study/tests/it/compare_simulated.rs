@@ -126,7 +126,8 @@ fn a_switch_whose_code_decided_something_is_not_told() {
     assert!(found.schedulers.is_empty());
 }
 
-/// A side whose kernel has not what the workload needs is refused when the sides are looked up, not when its turn comes.
+/// A side whose kernel has not what the workload needs is refused when the sides are looked up, not when its turn
+/// comes.
 #[test]
 fn what_one_side_cannot_run_is_refused_before_any_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -194,9 +194,9 @@ impl Writer<'_> {
         if absolute && waits == 1 && work > period && phase.times != Some(1) {
             let (work, period) = (work / 1_000, period / 1_000);
             let what = format!(
-                "the work of this phase takes {work} us at full speed, and the timer's period is {period} us: an absolute \
-                 timer only catches up then, so that the thread never sleeps here and its slack falls without end; expected \
-                 a longer period, or \"relative\""
+                "the work of this phase takes {work} us at full speed, and the timer's period is {period} us: an \
+                 absolute timer only catches up then, so that the thread never sleeps here and its slack falls \
+                 without end; expected a longer period, or \"relative\""
             );
             self.cx.warn(&step.place, what);
         }
@@ -371,7 +371,8 @@ fn absolute_timers(thread: &Thread) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A mutex, condition, barrier or semaphore, created when a thread names one. A condition and a mutex may have the same name.
+/// A mutex, condition, barrier or semaphore, created when a thread names one. A condition and a mutex may have the same
+/// name.
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
     kind: Kind,

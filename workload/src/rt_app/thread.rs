@@ -136,8 +136,8 @@ fn one_phase(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec
     Ok((Some(1), vec![some_events(cx, phase, object)?]))
 }
 
-/// Refuses a phase that repeats for ever and waits for nothing, if something that may have waited was left out of it: read
-/// leniently, a thread that waits would otherwise compute for ever.
+/// Refuses a phase that repeats for ever and waits for nothing, if something that may have waited was left out of it:
+/// read leniently, a thread that waits would otherwise compute for ever.
 fn still_waits(cx: &Cx<'_>, phase: &Phase, object: &Object<'_>, keys: &[&str]) -> Result<(), WorkloadError> {
     let steps = &phase.steps;
     let left_out = |prop: &&Prop<'_>| {
@@ -147,8 +147,8 @@ fn still_waits(cx: &Cx<'_>, phase: &Phase, object: &Object<'_>, keys: &[&str]) -
     if steps.is_empty() || steps.iter().any(|step| step.event.blocks()) {
         return Ok(());
     }
-    let what = "this may wait, and is not modelled: without it the thread would compute for ever, which --lenient does not \
-                do";
+    let what = "this may wait, and is not modelled: without it the thread would compute for ever, which --lenient \
+                does not do";
     let hint = "put a \"sleep\", a \"timer\" or a \"sem_wait\" of the time it takes in its place";
     Err(prop.place.error(cx.path, what).with_hint(Some(hint.to_owned())))
 }
@@ -205,8 +205,8 @@ impl Phase {
         let mut steps = vec![];
         for prop in object.props.iter().filter(|prop| !PHASE_KEYS.contains(&prop.name)) {
             if prop.name == "taskgroup" {
-                let what = "that a thread changes its control group between phases is not modelled; expected \"taskgroup\" \
-                            at the thread";
+                let what = "that a thread changes its control group between phases is not modelled; expected \
+                            \"taskgroup\" at the thread";
                 cx.refuse(&prop.place, what, "it stays where it is")?;
             } else if !not_modelled(cx, prop)? {
                 read_event(cx, prop, thread, &mut steps, &PHASE_KEYS)?;

@@ -158,8 +158,8 @@ fn unknown_keys_are_passed_over_leniently() {
 
 #[test]
 fn memrun_is_named_and_left_out_leniently() {
-    let what = "how long memrun takes is not modelled, as the model has no memory; expected a run of the time it takes on \
-                your machine";
+    let what = "how long memrun takes is not modelled, as the model has no memory; expected a run of the time it \
+                takes on your machine";
     let memrun = "\"sleep\": 1,\n\"memrun\": {\"type\": \"chase\", \"size\": 1048576}";
     let_pass(&thread(memrun), "3: `tasks.t.memrun`", what, "it is left out");
 }
@@ -197,8 +197,8 @@ fn a_waiter_is_never_made_a_hog() {
 fn a_semaphore_that_nobody_posts_is_refused() {
     refused(
         &thread("\"run\": 1,\n\"sem_wait\": \"work\""),
-        "3: `tasks.t.sem_wait`: nobody posts the semaphore \"work\", and the thread would wait for ever; expected a thread \
-         that does",
+        "3: `tasks.t.sem_wait`: nobody posts the semaphore \"work\", and the thread would wait for ever; expected a \
+         thread that does",
     );
 }
 
