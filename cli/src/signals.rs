@@ -12,6 +12,8 @@ use std::sync::{Arc, LazyLock};
 
 /// Set by the first signal.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// Whether the command ends in good order from here on.
+static IN_GOOD_ORDER: AtomicBool = AtomicBool::new(false);
 /// Whether the next signal ends the program at once.
 static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 /// The signal that came last; 0 if none came.
@@ -44,6 +46,7 @@ pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
     if let Some(host) = host() {
         return Ok(host.stop);
     }
+    IN_GOOD_ORDER.store(true, Ordering::Relaxed);
     ENDS.store(STOP.load(Ordering::Relaxed), Ordering::Relaxed);
     Ok(&STOP)
 }
@@ -52,22 +55,28 @@ pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
 /// short, or looks at the flag.
 #[derive(Debug)]
 pub struct InGoodOrder {
+    /// Whether a signal ended the program at once before.
     ended: bool,
 }
 
 /// See [`InGoodOrder`], which is to be dropped after the temporary file.
 pub fn in_good_order() -> InGoodOrder {
-    let ended = ENDS.load(Ordering::Relaxed);
-    ENDS.store(STOP.load(Ordering::Relaxed), Ordering::Relaxed);
+    let ended = !IN_GOOD_ORDER.load(Ordering::Relaxed);
+    if ended {
+        ENDS.store(STOP.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
     InGoodOrder { ended }
 }
 
 impl Drop for InGoodOrder {
     fn drop(&mut self) {
-        ENDS.store(self.ended || STOP.load(Ordering::Relaxed), Ordering::Relaxed);
+        // What was asked for meanwhile stays.
+        if !self.ended || IN_GOOD_ORDER.load(Ordering::Relaxed) {
+            return;
+        }
+        ENDS.store(true, Ordering::Relaxed);
         // In the midst of a panic the program ends by itself.
-        if self.ended
-            && !std::thread::panicking()
+        if !std::thread::panicking()
             && let Some(code) = exit_code()
         {
             std::process::exit(i32::from(code));

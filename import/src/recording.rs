@@ -134,10 +134,13 @@ fn write(
         event.check().map_err(|what| ImportError::new(&files[0], what).with_hint("was the file damaged?"))?;
         if let Some(machine) = machine.filter(|machine| event.cpu as usize >= machine.cpu_llc.len()) {
             let what = format!(
-                "--machine: the trace has CPU {}, {} has {} CPUs",
+                "--machine: the trace has CPU {}, {} has {}",
                 event.cpu,
                 machine.name,
-                machine.cpu_llc.len()
+                match machine.cpu_llc.len() {
+                    1 => "one CPU".to_owned(),
+                    n => format!("{n} CPUs"),
+                }
             );
             return Err(ImportError::new(&files[0], what).with_hint("name the machine that was recorded"));
         }

@@ -491,7 +491,7 @@ mod tests {
         let at = folder("limit");
         fs::write(at.join("a"), "12").unwrap();
         assert_eq!(read(&at.join("a"), 2).unwrap(), b"12");
-        assert_eq!(read(&at.join("a"), 1).unwrap_err().to_string(), "it has more than 0 MiB");
+        assert_eq!(read(&at.join("a"), 1).unwrap_err().to_string(), "it has more than 1 bytes");
         assert_eq!(read_file(&at, 1).unwrap_err().to_string(), "it is a folder; expected a file");
         fs::remove_dir_all(at).unwrap();
     }

@@ -127,8 +127,11 @@ impl Schedulers {
 
 /// Reads an object as it is.
 fn read_object(path: &str) -> Result<Built, String> {
-    let object = read_file(Path::new(path), OBJECT_MAX)
-        .map_err(|error| format!("{error}; expected the object of a scheduler, as clang compiles it for BPF"))?;
+    let object = read_file(Path::new(path), OBJECT_MAX).map_err(|error| {
+        let missing = error.kind() == std::io::ErrorKind::NotFound;
+        let expected = if missing { "; expected the object of a scheduler, as clang compiles it for BPF" } else { "" };
+        format!("{error}{expected}")
+    })?;
     Ok(Built { title: title(Path::new(path)), name: SchedulerName::Path(path.to_owned()), object: object.into() })
 }
 

@@ -34,11 +34,11 @@ pub struct Estimator {
 }
 
 /// The simulation of a step of a task under the fair class, s.
-const FAIR_STEP_S: f64 = 0.9e-6;
+const FAIR_STEP_S: f64 = 0.55e-6;
 /// The same where a scheduler of sched_ext runs: its programs are interpreted.
 const SCX_STEP_S: f64 = 7e-6;
 /// The simulation of a tick of a CPU with what balances there, s.
-const TICK_S: f64 = 1.5e-6;
+const TICK_S: f64 = 3e-6;
 /// What the kernel itself takes for a step, ns of simulated time.
 const KERNEL_NS: f64 = 1_500.0;
 /// A run that is this far from a known one says little of it: a factor of 20 in CPUs or tasks.

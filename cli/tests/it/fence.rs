@@ -137,7 +137,7 @@ fn a_worker_ends_with_the_program() {
 fn a_check_of_a_scheduler_that_hangs_ends_with_a_finding() {
     for mode in ["1", "2", "4"] {
         let scheduler = format!("../scheduler/tests/data/hangs.bpf.o,scx.mode={mode}");
-        let output = wakelab(here(), &["scx-check", &scheduler, "--machine", "test-2c", "--budget", "4"]);
+        let output = wakelab(here(), &["scx-check", &scheduler, "--machine", "test-2c", "--budget", "5"]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{text}");
         assert!(text.contains("\nfault: a program did what it may not, or hung in "), "{mode}: {text}");

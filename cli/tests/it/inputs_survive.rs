@@ -53,6 +53,9 @@ pub fn names_of(command: &str, arg: &Arg) -> Names {
 pub fn commands() -> BTreeMap<String, Vec<Arg>> {
     fn add(above: &str, command: &Command, into: &mut BTreeMap<String, Vec<Arg>>) {
         let name = format!("{above} {}", command.get_name()).trim().to_owned();
+        if command.get_name() == "help" {
+            return;
+        }
         if command.has_subcommands() {
             command.get_subcommands().for_each(|below| add(&name, below, into));
             return;
@@ -61,7 +64,10 @@ pub fn commands() -> BTreeMap<String, Vec<Arg>> {
         into.insert(name, command.get_arguments().filter(takes).cloned().collect());
     }
     let mut all = BTreeMap::new();
-    wakelab_cli::arguments().get_subcommands().for_each(|command| add("", command, &mut all));
+    let mut root = wakelab_cli::arguments();
+    // Before that, arguments do not know what their values are.
+    root.build();
+    root.get_subcommands().for_each(|command| add("", command, &mut all));
     all
 }
 
@@ -82,7 +88,7 @@ pub const LINES: &[(&str, &str, &[&str])] = &[
     ("diff", "a.json b.json", &[]),
     ("diff", "rec rec", &[]),
     ("reproduce", "--published tables --machine m.toml --no-cache", &[]),
-    ("fit", "--observed tables/t/table.toml --machine ./m.toml --no-cache", &["tables/t/rows.csv"]),
+    ("fit", "--observed tables/t/table.toml ./c.toml --no-cache", &["tables/t/rows.csv"]),
     ("calibrate", "--sysfs sys --time 1s", &[]),
     ("verify", "--machine m.toml", &[]),
     ("stats", "r.csv.gz rec run", &["topo-6.12-C.json"]),
@@ -125,6 +131,7 @@ pub fn inputs() -> TempDir {
         fs::copy(repository.join(from), at.join(to)).expect("a copy");
     };
     copy("machines/test-8c.toml", "m.toml");
+    copy("machines/intel-coffee-lake-6c12t.toml", "c.toml");
     copy("bpf/tests/data/scx_simple.bpf.o", "s.bpf.o");
     copy("recordings/6.12-C-hb.csv.gz", "r.csv.gz");
     copy("recordings/topo-6.12-C.json", "topo-6.12-C.json");

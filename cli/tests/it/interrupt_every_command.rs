@@ -45,8 +45,8 @@ const ENDLESS: &[(&str, &str)] = &[
     ("survey", "--machine test-8c --kernel v6.12 --repeat 100 --no-cache --out table --html page.html"),
     ("scx-check", "s.bpf.o --machine test-8c --budget 1000000"),
     ("sweep", "migration-cost --no-cache --out sweep"),
-    ("reproduce", "--no-cache --out table --html page.html"),
-    ("fit", "--observed tables/t --machine ./m.toml --budget 100000 --no-cache --out new.toml"),
+    ("reproduce", "--no-cache"),
+    ("fit", "--observed tables/t ./c.toml --budget 100000 --no-cache --out new.toml"),
     ("calibrate", "--time 1h --out new.toml"),
     ("whatif", "run --with NO_SIS_UTIL --time 3600s --no-cache --out table --html page.html --workload new.toml"),
 ];

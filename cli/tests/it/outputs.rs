@@ -189,7 +189,8 @@ fn an_output_replaces_neither_an_input_nor_another_output() {
     for name in ["6.12-C-hb.csv.gz", "topo-6.12-C.json"] {
         fs::copy(recordings.join(name), at.join(name)).expect("a copy");
     }
-    let toml = "[experiment]\nmachine = \"test-8c\"\n";
+    let toml = "machine = \"test-8c\"\nkernel = \"v6.12\"\nworkload = [{ name = \"netperf:TCP_RR\", load = \"1\" }]\n\
+                [variants]\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n";
     fs::write(at.join("e.toml"), toml).expect("an experiment");
     std::os::unix::fs::symlink("6.12-C-hb.csv.gz", at.join("link")).expect("a link");
     fs::hard_link(at.join("6.12-C-hb.csv.gz"), at.join("second-name")).expect("a link");

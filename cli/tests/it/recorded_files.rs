@@ -30,6 +30,10 @@ fn with_value(file: &[u8], key: &str, from: &str, to: &str) -> Vec<u8> {
     let value = at + file[at..].windows(from.len()).position(|bytes| bytes == from.as_bytes()).expect("the value");
     let mut changed = file.to_vec();
     changed[value..value + to.len()].copy_from_slice(to.as_bytes());
+    // Files of before have no checksum, and this one's is of the other value.
+    const CHECKSUM: &[u8] = b"wakelab.checksum";
+    let at = changed.windows(CHECKSUM.len()).rposition(|bytes| bytes == CHECKSUM).expect("a checksum");
+    changed[at] = b'W';
     changed
 }
 

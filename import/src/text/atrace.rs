@@ -1,6 +1,6 @@
 //! The output of `atrace -z`: what it says, a line `TRACE:`, and behind it the text of ftrace compressed by zlib.
 
-use flate2::bufread::ZlibDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use std::io::{self, BufRead, Read};
 
 /// The line before the trace.
@@ -22,21 +22,43 @@ pub(crate) fn compressed_from(start: &[u8]) -> Option<usize> {
 }
 
 /// What `atrace -z` compressed, a piece at a time; errors say that.
-pub(super) struct Inflated<R>(ZlibDecoder<R>);
+pub(super) struct Inflated<R> {
+    file: R,
+    stream: Decompress,
+    ended: bool,
+}
 
 impl<R: BufRead> Inflated<R> {
     pub(super) fn new(file: R) -> Self {
-        Inflated(ZlibDecoder::new(file))
+        Inflated { file, stream: Decompress::new(true), ended: false }
     }
 }
 
 impl<R: BufRead> Read for Inflated<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let said = |e: io::Error| {
-            let what = format!("the trace of atrace -z cannot be read: {e}; was the whole file copied, as binary?");
-            io::Error::new(e.kind(), what)
+        let cannot = |what: &str| {
+            let what = format!("the trace of atrace -z cannot be read: {what}; was the whole file copied, as binary?");
+            io::Error::new(io::ErrorKind::InvalidData, what)
         };
-        self.0.read(to).map_err(said)
+        while !self.ended && !to.is_empty() {
+            let input = self.file.fill_buf()?;
+            if input.is_empty() {
+                return Err(cannot("it ends too early"));
+            }
+            let (read, written) = (self.stream.total_in(), self.stream.total_out());
+            let status = self.stream.decompress(input, to, FlushDecompress::None);
+            let status = status.map_err(|e| cannot(&e.to_string()))?;
+            self.file.consume((self.stream.total_in() - read) as usize);
+            self.ended = status == Status::StreamEnd;
+            let written = (self.stream.total_out() - written) as usize;
+            if written > 0 {
+                return Ok(written);
+            }
+            if status == Status::BufError {
+                return Err(cannot("it contradicts itself"));
+            }
+        }
+        Ok(0)
     }
 }
 

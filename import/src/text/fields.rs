@@ -43,7 +43,7 @@ pub(super) fn fields(event: &str, text: &str, of_babeltrace: bool, seen: &mut Se
     if !of_babeltrace && text.ends_with('>') && tracepoint(event).is_some() {
         return Fields::Bad(WhyBad::CutByPager);
     }
-    let bad = Fields::Bad(if is_cut(event, text, of_babeltrace) { WhyBad::Cut } else { WhyBad::Field });
+    let bad = || Fields::Bad(if is_cut(event, text, of_babeltrace) { WhyBad::Cut } else { WhyBad::Field });
     let read: fn(&str) -> Option<EventKind> = match (event, of_babeltrace) {
         ("sched_switch", false) => switch,
         ("sched_switch", true) => ctf_switch,
@@ -56,7 +56,7 @@ pub(super) fn fields(event: &str, text: &str, of_babeltrace: bool, seen: &mut Se
         ("sched_waking" | "sched_wakeup" | "sched_wakeup_new", _) => {
             let wakee = if of_babeltrace { ctf_wakee(text) } else { wakee(text) };
             return match wakee {
-                None => bad,
+                None => bad(),
                 Some(Wakee { success: false, .. }) => Fields::NotRead,
                 Some(of) if !of_babeltrace && text.starts_with("comm=") && seen.is_cut(&of, text) => {
                     Fields::Bad(WhyBad::Cut)
@@ -69,7 +69,7 @@ pub(super) fn fields(event: &str, text: &str, of_babeltrace: bool, seen: &mut Se
         }
         _ => return Fields::NotRead,
     };
-    read(text).map_or(bad, Fields::Event)
+    read(text).map_or_else(bad, Fields::Event)
 }
 
 impl Seen {

@@ -55,11 +55,18 @@ pub(super) fn note_unequal(sys: &Sys<'_>, isa: Option<Isa>, topology: &Topology,
     let equal = topology.cpus.iter().all(|cpu| cpu.capacity == 1024);
     let hybrid = kinds(sys).is_ok_and(|kinds| kinds.len() > 1);
     if !differ.is_empty() && equal && !hybrid && !has_capacities(sys) {
-        sys.guess(format!(
-            "CPUs differ ({}), but there is neither cpu_capacity nor devices/cpu_core and cpu_atom: they are simulated as \
+        // A few percent are what turbo of some cores or of another package is: the shape is hardly another for that.
+        let small =
+            |values: &[i64]| values.last().zip(values.first()).is_none_or(|(least, most)| least * 10 > most * 9);
+        let say = if small(&perf) && small(&khz) { Sys::note } else { Sys::guess };
+        say(
+            sys,
+            format!(
+                "CPUs differ ({}), but there is neither cpu_capacity nor devices/cpu_core and cpu_atom: they are simulated as \
              equally fast",
-            differ.join(", ")
-        ));
+                differ.join(", ")
+            ),
+        );
     }
     // Kernels with capacities of their own leave it off (hybrid_init_cpu_capacity_scaling()).
     let unequal_to_kernel = has_capacities(sys) && !equal;

@@ -152,7 +152,12 @@ pub(super) fn mask_file(path: &str) -> Option<String> {
 
 /// A path as notes name it for all CPUs: `cpu*/topology/core_id`.
 pub(super) fn pattern(path: &str) -> String {
-    let short = path.strip_prefix(CPU).or(path.strip_prefix("devices/system")).unwrap_or(path).trim_start_matches('/');
+    let short = path
+        .strip_prefix(CPU)
+        .or(path.strip_prefix(NODE))
+        .or(path.strip_prefix("devices/system"))
+        .unwrap_or(path)
+        .trim_start_matches('/');
     let component = |part: &str| {
         let name = part.trim_end_matches(|c: char| c.is_ascii_digit());
         if name.len() < part.len() { format!("{name}*") } else { part.to_owned() }

@@ -15,7 +15,7 @@ fn a_folder_that_is_no_sys_tree_is_refused() {
 fn files_that_must_be_there_are_named() {
     for (tree, file, expected) in [
         ("zen-ccx", "cpu/cpu5/topology/physical_package_id", "the number of the CPU's package"),
-        ("zen-ccx", "cpu/cpu5/topology/thread_siblings_list", "the list of the core's CPUs"),
+        ("zen-ccx", "cpu/cpu5/topology/thread_siblings_list", "a list of CPUs, as other CPUs have it"),
         ("zen-ccx", "cpu/cpu5/topology/die_cpus_list", "a list of CPUs, as other CPUs have it"),
         ("zen-ccx", "cpu/cpu5/cache/index3/level", "the cache's level"),
         ("zen-ccx", "cpu/cpu5/cache/index3/type", "Data, Instruction or Unified"),

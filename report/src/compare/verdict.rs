@@ -13,6 +13,8 @@ use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 const WIDTH: usize = 100;
 /// So many rows are named of those that are better or worse.
 const NAMED: usize = 3;
+/// So many settings that decided nothing are told.
+const SETTINGS: usize = 8;
 
 /// What was concluded, what chance can do, what the assumed constants do, and how right such predictions were: a line
 /// each, without a full stop.
@@ -181,7 +183,7 @@ pub(super) fn starved(verdicts: &[Verdict<'_>]) -> Vec<String> {
     base.into_iter().chain(verdicts.iter().filter_map(|verdict| of_side(verdict, 1))).collect()
 }
 
-/// The settings that decided nothing, and why, each with its rows: a line each.
+/// The settings that decided nothing, and why, each with its rows: a line each. JSON has all of them.
 pub(super) fn decided_nothing(verdicts: &[Verdict<'_>]) -> Vec<String> {
     let mut found: Vec<(&DecidedNothing, Vec<(&Verdict<'_>, &JudgedRow)>)> = Vec::new();
     for (verdict, row) in verdicts.iter().flat_map(|verdict| verdict.rows.iter().map(move |row| (verdict, row))) {
@@ -192,9 +194,14 @@ pub(super) fn decided_nothing(verdicts: &[Verdict<'_>]) -> Vec<String> {
             }
         }
     }
-    let all: usize = verdicts.iter().map(|verdict| verdict.rows.len()).sum();
+    let has = |verdict: &&Verdict<'_>, setting: &str| {
+        verdict.rows.iter().any(|row| row.decided_nothing.iter().any(|one| one.setting == setting))
+    };
     let line = |(one, which): &(&DecidedNothing, Vec<(&Verdict<'_>, &JudgedRow)>)| {
         let DecidedNothing { setting, why } = one;
+        // The rows of the variants that have the setting.
+        let all: usize =
+            verdicts.iter().filter(|verdict| has(verdict, setting)).map(|verdict| verdict.rows.len()).sum();
         let places: Vec<String> = which.iter().take(NAMED).map(|(verdict, row)| place(verdict, row)).collect();
         let more = if which.len() > NAMED { format!(" and {} more", which.len() - NAMED) } else { String::new() };
         let place = match which.len() {
@@ -203,7 +210,11 @@ pub(super) fn decided_nothing(verdicts: &[Verdict<'_>]) -> Vec<String> {
         };
         format!("mechanism: {setting} decided nothing{place}: {why}")
     };
-    found.iter().map(line).collect()
+    let mut lines: Vec<String> = found.iter().take(SETTINGS).map(line).collect();
+    if found.len() > SETTINGS {
+        lines.push(format!("mechanism: and {} more; --format json has all", found.len() - SETTINGS));
+    }
+    lines
 }
 
 /// How right such predictions were: a line for each benchmark, and one for schedulers of sched_ext.

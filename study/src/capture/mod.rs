@@ -233,14 +233,16 @@ pub fn capture(
     task_groups::assign(&mut lines, &control);
     causes::settle(&mut lines);
     causes::add_replies(&mut lines);
-    let of = |marks: bool| match options.exact {
-        true => (groups::exact(&lines, marks), u64::MAX),
-        false => groups::models(&lines, MOST_MODEL_STEPS, marks),
+    let of = |lines: &Timelines| match (options.exact, lines.transactions == 0) {
+        (true, marks) => (groups::exact(lines, marks), u64::MAX),
+        (false, marks) => groups::models(lines, MOST_MODEL_STEPS, marks),
     };
-    let (mut groups, mut repeated_to) = of(lines.transactions == 0);
-    if lines.transactions > 0 && !groups.iter().any(Group::counts) {
+    let transactions = lines.transactions;
+    let (mut groups, mut repeated_to) = of(&lines);
+    if transactions > 0 && !groups.iter().any(Group::counts) {
         // The transactions of the window are of none of the rounds, so that rounds are what is counted.
-        (groups, repeated_to) = of(true);
+        lines.transactions = 0;
+        (groups, repeated_to) = of(&lines);
     }
     groups::add_done(&mut groups);
     if !groups.iter().any(|group| !group.kernel) {
@@ -269,7 +271,7 @@ pub fn capture(
             ..lines.losses
         },
         wakeups: lines.counts.wakeups,
-        transactions: lines.transactions,
+        transactions,
         seen: Seen::of(&lines, options.machine),
         check: check(&lines, &groups, &replayed),
         busy: lines.busy_ns.iter().sum::<u64>() as f64 / (length.max(1) as f64 * nr_cpus),
@@ -395,6 +397,10 @@ fn follow(
         next = tables.next()?;
     }
     files.iter().for_each(|file| progress.file(file));
+    if let (true, None, None, Some((_, end))) = (complete, options.from_ns, options.window_ns, about.measured) {
+        // A simulated run lasts up to its end, whether or not anything happens there.
+        follower.advance_to(end);
+    }
     let lines = follower.finish(complete);
     if lines.to_ns <= lines.from_ns {
         let hint = "--from is in time after the first event: name an earlier one";

@@ -9,7 +9,7 @@ use crate::scheduler::load_scheduler;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use wakelab_kernel::Preset;
+use wakelab_kernel::{Preset, Setting, Switches, Tunables};
 use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_sched::energy::NoEas;
@@ -183,7 +183,8 @@ impl Spec {
             };
             given.error(e.to_string()).with_hint(hint)
         })?;
-        let new: Vec<String> = scaled(machine, kernel, &side.kernel)
+        let new: Vec<String> = scaled(machine, kernel, &text.switches)
+            .into_iter()
             .map(|note| format!("{}: {note}", given.place))
             .filter(|note| !warnings.contains(note))
             .collect();
@@ -301,20 +302,18 @@ impl Spec {
 }
 
 /// What a kernel makes of the tunables that a side sets before they are scaled by the number of CPUs.
-fn scaled<'a>(machine: &Machine, kernel: &'a Preset, set: &'a Preset) -> impl Iterator<Item = String> + 'a {
-    let cpus = machine.topology.nr_cpus() as usize;
-    let as_scaled = set.tunables.scaled(cpus).list();
-    let all = kernel.tunables.list().into_iter().zip(set.tunables.list()).zip(as_scaled);
-    all.filter_map(move |((before, set), scaled)| {
-        let (value, scaled) = (set.value.filter(|_| set.value != before.value)?, scaled.value?);
-        let file = kernel.file_of_scaled(set.name).filter(|_| value != scaled)?;
-        let name = set.name;
+fn scaled(machine: &Machine, kernel: &Preset, set: &Switches) -> Vec<String> {
+    let cpus = machine.topology.nr_cpus();
+    let factor = Tunables::factor(cpus as usize);
+    let note = |Setting { name, value }: Setting| {
+        let file = kernel.file_of_scaled(name).filter(|_| factor > 1)?;
         Some(format!(
-            "{name}={value} is what the kernel scales by {} for {cpus} CPUs (1 + log2 of them, 8 at most): it acts on \
-             {scaled}, and {file} shows that",
-            scaled / value.max(1)
+            "{name}={value} is what the kernel scales by {factor} for {cpus} CPUs (1 + log2 of them, 8 at most): it acts \
+             on {}, and {file} shows that",
+            value * factor
         ))
-    })
+    };
+    set.settings().filter_map(note).collect()
 }
 
 /// The next step after an error about a published table.

@@ -113,8 +113,8 @@ fn values_have_their_types_and_ranges() {
     );
     refused(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"resources\": {\"m\": {\n\"type\": \"mutx\"}}}",
-        "2: `resources.m.type`: expected one of mutex, wait, signal, broadcast, sync, sleep, run, timer, found \
-         \"mutx\"",
+        "2: `resources.m.type`: expected one of mutex, wait, signal, broadcast, sync, sleep, run, timer, \
+         barrier, sem, semaphore, sem_wait, sem_post, found \"mutx\"",
     );
 }
 
@@ -240,7 +240,7 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
         "they have none",
     );
     let_pass(
-        &thread("\"run\": 1,\n\"iorun\": 5"),
+        &thread("\"run\": 1, \"sleep\": 1,\n\"iorun\": 5"),
         "3: `tasks.t.iorun`",
         "how long writing so many bytes to a device takes, or blocks, is not modelled; expected a run of the time it \
          takes on your machine",

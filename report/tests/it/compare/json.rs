@@ -117,7 +117,7 @@ fn keys_come_in_one_order() {
     assert_eq!(
         keys(&value["rows"][0]),
         "benchmark case load metric unit better base with compare_pct compare_std_pct ci95 p_value test p_holm \
-         noise_pct verdict power published"
+         noise_pct verdict decided_nothing never_ran power published"
     );
     assert_eq!(
         keys(&value["rows"][0]["base"]["search"]),
