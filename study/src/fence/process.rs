@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wakelab_input::printable;
@@ -39,8 +39,8 @@ const SAID_BYTES: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    /// Taken when it is to end.
-    questions: Option<ChildStdin>,
+    /// To the thread that writes them; taken when it is to end.
+    questions: Option<Sender<Vec<u8>>>,
     answers: Receiver<Vec<u8>>,
     /// Has the last of what it said on stderr.
     said: Option<JoinHandle<Vec<u8>>>,
@@ -70,13 +70,22 @@ impl Process {
         // Ctrl-C is for the program, which ends its workers itself.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        let (Some(questions), Some(mut stdout), Some(stderr)) =
+        let (Some(mut stdin), Some(mut stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             unreachable!("all three are pipes")
         };
         let (send, answers) = channel();
+        let (questions, asked) = channel::<Vec<u8>>();
         let mut process = Process { child, questions: Some(questions), answers, said: None };
+        // One that does not read does not keep the program from being stopped.
+        thread::Builder::new().spawn(move || {
+            while let Ok(question) = asked.recv() {
+                if write_frame(&mut stdin, &question).is_err() {
+                    break;
+                }
+            }
+        })?;
         thread::Builder::new().spawn(move || {
             while let Ok(Some(frame)) = read_frame(&mut stdout) {
                 if send.send(frame).is_err() {
@@ -95,8 +104,9 @@ impl Process {
 
     /// Sends a question and waits for the answer. It ends the worker if it is not answered.
     pub(super) fn exchange(&mut self, question: &[u8], stop: &AtomicBool) -> Exchanged {
-        let sent = self.questions.as_mut().map(|questions| write_frame(questions, question));
-        if !matches!(sent, Some(Ok(()))) {
+        let lives = matches!(self.child.try_wait(), Ok(None));
+        let sent = self.questions.as_ref().is_some_and(|questions| questions.send(question.to_owned()).is_ok());
+        if !lives || !sent {
             return Exchanged::Unsent;
         }
         loop {
@@ -112,10 +122,23 @@ impl Process {
         }
     }
 
-    /// How it ended, with its last words. It is killed if it has not ended.
-    pub(super) fn how_it_ended(mut self) -> String {
+    /// Waits for its end: it ends by itself when its questions do, and is killed if it does not.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        const LOOKS: u32 = 100;
         self.questions = None;
-        let status = match self.child.wait() {
+        for _ in 0..LOOKS {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            thread::sleep(LOOK);
+        }
+        self.child.kill()?;
+        self.child.wait()
+    }
+
+    /// How it ended, with its last words.
+    pub(super) fn how_it_ended(mut self) -> String {
+        let status = match self.end() {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         };
@@ -131,9 +154,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that waits ends by itself when its questions have an end; one that runs does so soon.
-        self.questions = None;
-        let _ = self.child.wait();
+        let _ = self.end();
     }
 }
 

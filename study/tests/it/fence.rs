@@ -42,7 +42,8 @@ fn found(runner: &dyn Runner, matrix: &Matrix, jobs: usize) -> MatrixComparison 
 
 /// A worker that says that it is there, and dies of its first question.
 fn mortal() -> Fence {
-    let script = "printf '\\0\\0\\0\\0'; echo 'memory allocation of 99 bytes failed' >&2; kill -ABRT $$";
+    let script = "exec 3<&0; cat <&3 >/dev/null & printf '\\0\\0\\0\\0'; \
+                  echo 'memory allocation of 99 bytes failed' >&2; sleep 0.2; kill -ABRT $$";
     Fence::new(Some(Start { program: "/bin/sh".into(), args: ["-c", script].map(Into::into).to_vec() }))
 }
 
@@ -194,6 +195,7 @@ fn a_check_of_what_hangs_or_dies_ends_with_a_finding() {
 /// Once the program is stopped, a worker that does not answer is killed.
 #[test]
 fn a_worker_that_does_not_answer_ends_with_the_program() {
+    // It does not even read what it is asked.
     let script = "printf '\\0\\0\\0\\0'; exec sleep 3600";
     let fence = Fence::new(Some(Start { program: "/bin/sh".into(), args: ["-c", script].map(Into::into).to_vec() }));
     let (matrix, stop) = (matrix(&[SIMPLE, "SIS_PROP"]), AtomicBool::new(false));
