@@ -235,9 +235,7 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
         say_traces(traces);
     }
     if let Some(path) = flags.events.as_deref().filter(|_| done > 0) {
-        let bytes = size_of(path);
-        say!("--events: {} bytes in {}", thousands(bytes), path.display());
-        say_if_large("--events", bytes);
+        say_if_large("--events", path, size_of(path));
         hint(format_args!("wakelab stats {} counts what happened", path.display()));
     }
     if found.complete && trust.complete() {
@@ -270,11 +268,13 @@ pub fn say_condition(condition: FailIf, variant: &str, verdict: &Verdict<'_>, fa
 const LARGE_BYTES: u64 = 64 << 20;
 
 /// Says how to write less, if much was written.
-fn say_if_large(flag: &str, bytes: u64) {
+fn say_if_large(flag: &str, path: &Path, bytes: u64) {
     if bytes >= LARGE_BYTES {
         say!(
-            "note: {flag}: events of the whole run are written, of its settling, too; shorter --settle and --time \
-             (settle and time in a file), or one --workload at one --load write less"
+            "note: {flag}: {} bytes in {}: all events are written, those of settling, too; shorter --settle and --time \
+             (settle and time in a file), or one --workload at one --load write less",
+            thousands(bytes),
+            path.display()
         );
     }
 }
@@ -308,7 +308,7 @@ fn say_traces(folder: &TraceFolder) {
     for file in folder.files() {
         say_traced(&file.traced, &file.path);
     }
-    say_if_large("--perfetto", folder.files().iter().map(|file| file.traced.written.bytes).sum());
+    say_if_large("--perfetto", folder.path(), folder.files().iter().map(|file| file.traced.written.bytes).sum());
 }
 
 fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {

@@ -211,7 +211,11 @@ fn sides_that_are_the_same_are_run_with_a_warning() {
     let slice = ["--base", "", "--with", "base_slice=1000000", "--kernel", "v6.12", "--machine", "test-2c"];
     let short = ["--workload", "netperf:TCP_RR", "--load", "1", "--settle", "1ms", "--time", "5ms"];
     let output = wakelab(Path::new("."), &[&["compare"], &slice[..], &short].concat());
-    assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), errors.lines().count()), (Some(0), 1), "{errors}");
+    // What is set is not what the kernel shows.
+    assert!(errors.starts_with("warning: --with: base_slice=1000000 is what the kernel scales by 2"), "{errors}");
+    assert!(errors.contains("it acts on 2000000, and /sys/kernel/debug/sched/base_slice_ns shows that"), "{errors}");
 }
 
 /// A disk that fills up while the result is written.
