@@ -96,7 +96,7 @@ pub const LINES: &[(&str, &str, &[&str])] = &[
     ("explain", "r.csv.gz rec run", &["topo-6.12-C.json"]),
     ("conform", "r.csv.gz rec run", &["topo-6.12-C.json"]),
     ("replay", "r.csv.gz rec run --with NO_SIS_UTIL", &["topo-6.12-C.json"]),
-    ("import", "i.txt", &[]),
+    ("import", "i.txt --machine m.toml", &[]),
     ("capture", "run --machine m.toml", &[]),
     ("whatif", "run --machine m.toml --to-machine ./m.toml --with scx:s.bpf.o --came-out run --no-cache", &[]),
     ("trace", "rec", &[]),
@@ -301,7 +301,8 @@ const OPENED_ELSEWHERE: &[(&str, &str)] = &[
     ("cli/src/sweep_folder.rs", "the lock of an output"),
     ("cli/src/out_file.rs", "pipes and devices that are written to"),
     ("study/src/cache/store.rs", "the time of an entry, which is set"),
-    ("scheduler-source/src/schedulers.rs", "the time of an object, which is set"),
+    ("scheduler-source/src/kept.rs", "the time of what is kept, which is set"),
+    ("scheduler-source/src/types.rs", "a file that is made new"),
     ("events/src/simulated/folder.rs", "the lock of an output"),
 ];
 
