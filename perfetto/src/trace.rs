@@ -35,6 +35,8 @@ pub struct Trace<W> {
     cpus: Vec<CpuEvents>,
     tracks: Tracks,
     names: FxHashMap<i32, String>,
+    /// By CPU: the name of its idle task, if each has its own.
+    idle_names: Vec<String>,
     /// By wakee: the flow of its last wake-up.
     flows: FxHashMap<i32, u64>,
     flow: u64,
@@ -55,10 +57,18 @@ impl<W: Write> Trace<W> {
             cpus: (0..cpus).map(|_| CpuEvents::default()).collect(),
             tracks,
             names: FxHashMap::default(),
+            idle_names: Vec::new(),
             flows: FxHashMap::default(),
             flow: 0,
             switches: 0,
         })
+    }
+
+    /// Names the idle task of each CPU as kernels do: `swapper/0`.
+    #[must_use]
+    pub fn of_a_kernel(mut self) -> Self {
+        self.idle_names = (0..self.cpus.len()).map(|cpu| format!("{}/{cpu}", IDLE.1)).collect();
+        self
     }
 
     /// Sets the name of a task from now on.
@@ -77,7 +87,9 @@ impl<W: Write> Trace<W> {
     /// Fails if the output cannot be written.
     pub fn switch(&mut self, t_ns: u64, cpu: u32, prev: i32, prev_sleeps: bool, next: i32) -> io::Result<()> {
         let Some(events) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
-        events.switch(t_ns, pid_and_name(&self.names, prev), prev_sleeps, pid_and_name(&self.names, next));
+        let idle = self.idle_names.get(cpu as usize).map_or(IDLE.1, String::as_str);
+        let task = |pid: i32| if pid == IDLE.0 { (pid, idle) } else { pid_and_name(&self.names, pid) };
+        events.switch(t_ns, task(prev), prev_sleeps, task(next));
         self.switches += 1;
         self.flush_if_full(cpu)?;
         let Some(flow) = self.flows.remove(&next) else { return Ok(()) };

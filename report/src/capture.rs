@@ -80,7 +80,7 @@ pub fn off(captured: &Captured) -> Option<String> {
     let all: Vec<String> = captured.off().map(names).collect();
     let more = all.len().saturating_sub(MOST);
     let which = match all.len() {
-        0 if !captured.check.model.is_off(&captured.check.recorded) => return None,
+        0 if !captured.is_off() => return None,
         0 => "all groups together".to_owned(),
         _ => all.iter().take(MOST).cloned().collect::<Vec<_>>().join("; "),
     };
@@ -355,7 +355,11 @@ fn prediction_row(row: &PredictedRow) -> Value {
 }
 
 fn rates(rates: &Rates) -> Value {
-    json!({"wakeups_per_s": rates.wakeups, "busy_pct": 100.0 * rates.busy})
+    json!({
+        "wakeups_per_s": rates.wakeups,
+        "busy_pct": 100.0 * rates.busy,
+        "awake_pct": 100.0 * rates.awake,
+    })
 }
 
 /// What was captured, as JSON.

@@ -92,9 +92,9 @@ fn files_of_other_programs_and_of_older_versions_have_no_checksum() {
 
     // The version before the first with checksums.
     let mut old = bytes.clone();
-    let version = b"wakelab.schema_version\x18\x031.9";
+    let version = b"wakelab.schema_version\x18\x041.10";
     let at = old.windows(version.len()).rposition(|window| window == version).expect("a version");
-    old[at + version.len() - 1] = b'3';
+    old[at + version.len() - 2..at + version.len()].copy_from_slice(b"03");
     let key = old.windows(16).rposition(|window| window == b"wakelab.checksum").expect("a checksum");
     old[key + 8..key + 16].copy_from_slice(b"nothing!");
     fs::write(&path, &old).expect("written");

@@ -90,19 +90,26 @@ pub struct Rates {
     pub wakeups: f64,
     /// The part of the time that they run, of all CPUs that were seen, 0 to 1.
     pub busy: f64,
+    /// The time that they do not sleep as such a part: they run, or wait for a CPU. It may be above 1.
+    pub awake: f64,
 }
 
 impl Rates {
     fn of(of: &Activity, length_ns: u64, nr_cpus: usize) -> Self {
         let ns = length_ns.max(1) as f64;
-        Rates { wakeups: of.wakeups as f64 * 1e9 / ns, busy: of.ran_ns as f64 / (ns * nr_cpus.max(1) as f64) }
+        let part = |of: u64| of as f64 / (ns * nr_cpus.max(1) as f64);
+        Rates { wakeups: of.wakeups as f64 * 1e9 / ns, busy: part(of.ran_ns), awake: part(of.awake_ns) }
     }
 
-    /// Whether a model with these rates is off from what was recorded: by more than 30% of the wake-ups, where the
-    /// difference is more than a few, or by more than 30% of the time that tasks ran and a point.
-    pub fn is_off(&self, recorded: &Rates) -> bool {
-        let apart = |a: f64, b: f64, least: f64| (a - b).abs() > least && a.max(b) > 1.3 * a.min(b);
-        apart(self.wakeups, recorded.wakeups, 10.0) || apart(self.busy, recorded.busy, 0.01)
+    /// Whether a model with these rates is off from what was recorded by more than 30%, and by more than a few wake-ups
+    /// or a point: in how often tasks are woken, unless CPUs are so busy that who preempts whom decides that, or in how
+    /// long they run. What runs longer than it was recorded may have been ready all that time, and the other way round:
+    /// who of them runs is a matter of weights and quotas.
+    pub fn is_off(&self, recorded: &Rates, saturated: bool) -> bool {
+        let wakeups = (self.wakeups.min(recorded.wakeups), self.wakeups.max(recorded.wakeups));
+        let woken = !saturated && wakeups.1 - wakeups.0 > 10.0 && wakeups.1 > 1.3 * wakeups.0;
+        let more = |busy: f64, awake: f64| busy > 1.3 * awake + 0.01;
+        woken || more(self.busy, recorded.awake) || more(recorded.busy, self.awake)
     }
 }
 
@@ -165,7 +172,16 @@ pub struct Captured {
 impl Captured {
     /// The groups whose model does more or less than was recorded.
     pub fn off(&self) -> impl Iterator<Item = &CapturedGroup> {
-        self.groups.iter().filter(|group| group.model.is_off(&group.recorded))
+        self.groups.iter().filter(|group| group.model.is_off(&group.recorded, self.is_saturated()))
+    }
+
+    /// Whether the model as a whole does more or less than was recorded.
+    pub fn is_off(&self) -> bool {
+        self.check.model.is_off(&self.check.recorded, self.is_saturated())
+    }
+
+    fn is_saturated(&self) -> bool {
+        self.busy >= replay::SATURATED
     }
 }
 

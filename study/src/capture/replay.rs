@@ -18,15 +18,15 @@ const SLICE_NS: u64 = 3_000_000;
 const MOST_STEPS: u64 = 3_000_000;
 /// The most tasks at a time.
 const MOST_TASKS: usize = 200_000;
-/// By how much a group may be busier than it was recorded before its rounds are taken to be too fast, and the part of a
-/// CPU that says nothing.
+/// By how much a group may run longer than it was awake when it was recorded before its rounds are taken to be too fast,
+/// and the part of a CPU that says nothing.
 const MOST_BUSIER: f64 = 1.5;
 const BUSY_NOISE: f64 = 0.02;
 /// How many times as many wake-ups it may make, and how many say nothing. Where CPUs are busier than this, the number
 /// of wake-ups is a matter of who preempts whom.
 const MOST_WAKEUPS: f64 = 2.0;
 const WAKEUPS_NOISE: f64 = 20.0;
-const SATURATED: f64 = 0.8;
+pub(super) const SATURATED: f64 = 0.8;
 
 /// What tasks did in a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,6 +35,9 @@ pub(super) struct Activity {
     pub(super) wakeups: u64,
     /// How long they ran, ns.
     pub(super) ran_ns: u64,
+    /// How long they did not sleep, ns: they ran, or waited for a CPU. How much of it they ran is a matter of weights,
+    /// quotas and affinities, of which nothing is known here.
+    pub(super) awake_ns: u64,
     /// Of that, their own work, ns.
     work_ns: f64,
     /// How many messages they sent.
@@ -48,6 +51,7 @@ impl std::ops::Add for Activity {
         Activity {
             wakeups: self.wakeups + other.wakeups,
             ran_ns: self.ran_ns + other.ran_ns,
+            awake_ns: self.awake_ns + other.awake_ns,
             work_ns: self.work_ns + other.work_ns,
             sends: self.sends + other.sends,
         }
@@ -60,15 +64,21 @@ impl Activity {
         let mut sum = Activity::default();
         for task in tasks {
             let line = &lines.tasks[task as usize];
+            let begins = line.began_ns.unwrap_or(0).max(lines.from_ns);
+            let mut asleep_ns = line.asleep_since.map_or(0, |since| lines.to_ns.saturating_sub(since.max(begins)));
             sum.ran_ns += line.ran_ns;
             for timed in &line.steps {
                 match timed.step {
                     Step::Run(ns) => sum.work_ns += ns,
-                    Step::Wait { .. } => sum.wakeups += 1,
+                    Step::Wait { began_ns, .. } => {
+                        sum.wakeups += 1;
+                        asleep_ns += timed.t_ns.saturating_sub(began_ns.max(begins));
+                    }
                     Step::Wake { .. } => sum.sends += 1,
                     _ => {}
                 }
             }
+            sum.awake_ns += lines.to_ns.saturating_sub(begins).saturating_sub(asleep_ns).max(line.ran_ns);
         }
         sum
     }
@@ -96,7 +106,7 @@ impl Replayed {
     pub(super) fn is_too_fast(&self, of: &Activity, recorded: &Activity) -> bool {
         let length = self.length_ns.max(1) as f64;
         let as_long = length / self.window_ns.max(1) as f64;
-        let busier = of.ran_ns as f64 > MOST_BUSIER * recorded.ran_ns as f64 * as_long + BUSY_NOISE * length;
+        let busier = of.ran_ns as f64 > MOST_BUSIER * recorded.awake_ns as f64 * as_long + BUSY_NOISE * length;
         let wakes = of.wakeups as f64 > MOST_WAKEUPS * recorded.wakeups as f64 * as_long + WAKEUPS_NOISE;
         busier || (wakes && self.recorded_busy < SATURATED)
     }
@@ -164,6 +174,8 @@ struct Player<'a> {
     drawn: usize,
     /// When its timer expired last, ns.
     expired_ns: Option<u64>,
+    /// Since when it is awake, ns; `None` if it sleeps.
+    awake_since: Option<u64>,
     parent: Option<usize>,
     children: u32,
     waits_for_children: bool,
@@ -203,6 +215,7 @@ impl<'a> Play<'a> {
             piece_ns: 0,
             drawn: 0,
             expired_ns: None,
+            awake_since: Some(self.now_ns),
             parent,
             children: 0,
             waits_for_children: false,
@@ -231,6 +244,10 @@ impl<'a> Play<'a> {
                 let player = &self.players[number];
                 self.of[player.of.0].ran_ns += player.piece_ns.saturating_sub(at_ns.saturating_sub(to_ns));
             }
+        }
+        for player in &self.players {
+            let since = player.awake_since.unwrap_or(to_ns);
+            self.of[player.of.0].awake_ns += to_ns.saturating_sub(since);
         }
         to_ns
     }
@@ -265,6 +282,7 @@ impl<'a> Play<'a> {
     /// A task that sleeps is woken.
     fn wake(&mut self, number: usize) {
         let player = &mut self.players[number];
+        player.awake_since = Some(self.now_ns);
         self.of[player.of.0].wakeups += 1;
         player.left_ns += self.groups[player.of.0].recorded.overhead_ns();
         let (runs, waited_ns) = self.lines.tasks[player.task as usize].latencies;
@@ -287,6 +305,9 @@ impl<'a> Play<'a> {
             };
             if !goes_on {
                 self.idle_cpus += 1;
+                let player = &mut self.players[number];
+                let since = player.awake_since.take().unwrap_or(self.now_ns);
+                self.of[player.of.0].awake_ns += self.now_ns.saturating_sub(since);
                 return;
             }
         }
@@ -413,13 +434,16 @@ mod tests {
     /// A window of 100 ms in which task 0, driven by a timer, asked task 1 three times every 10 ms.
     fn recorded() -> Timelines {
         let mut lines = Timelines { to_ns: 100 * MS, busy_ns: vec![600_000; 2], ..Timelines::default() };
-        lines.tasks.resize(2, Timeline { ran_ns: 600_000, latencies: (10, 20_000), ..Timeline::default() });
+        let asleep_since = Some(90 * MS + 200_000);
+        let line = Timeline { ran_ns: 600_000, latencies: (10, 20_000), asleep_since, ..Timeline::default() };
+        lines.tasks.resize(2, line);
         for n in 0..10 * 3 {
             let t_ns = n / 3 * 10 * MS + n % 3 * 50_000;
+            let began_ns = if n % 3 == 0 { (n / 3 * 10 * MS).saturating_sub(9_800_000) } else { t_ns - 30_000 };
             let mut push = |task: usize, step| lines.tasks[task].steps.push(TimedStep { t_ns, step });
-            push(0, Step::Wait { began_ns: t_ns, by: (n % 3 > 0).then_some(1) });
+            push(0, Step::Wait { began_ns, by: (n % 3 > 0).then_some(1) });
             push(0, Step::Run(20_000.0));
-            push(1, Step::Wait { began_ns: t_ns, by: Some(0) });
+            push(1, Step::Wait { began_ns, by: Some(0) });
             push(1, Step::Run(20_000.0));
         }
         lines

@@ -55,8 +55,9 @@ const ROWS_A_TICK: u64 = 4096;
 pub fn trace<W: Write>(source: &Source, out: W, progress: &dyn Progress) -> Result<(W, Traced), TraceError> {
     let about = about(source)?;
     let cpus = about.llcs.as_ref().map_or(wakelab_sched::domain::MAX_CPUS, |llcs| llcs.len() as u32);
+    let trace = Trace::new(out, cpus)?;
     let mut writing = Writing {
-        trace: Trace::new(out, cpus)?,
+        trace: if about.recorded { trace.of_a_kernel() } else { trace },
         traced: Traced::default(),
         simulated: !about.recorded,
         lengths: DsqLengths::default(),

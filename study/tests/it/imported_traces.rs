@@ -72,7 +72,7 @@ fn bursts_are_as_far_apart_in_the_model_as_they_were() {
         for machine in [None, Some("test-2c")] {
             let found = captured(&of_corpus(&format!("capture/{name}.txt")), machine).expect("captured");
             let check = &found.check;
-            assert!(found.off().next().is_none() && !check.model.is_off(&check.recorded), "{name}: {check:?}");
+            assert!(found.off().next().is_none() && !found.is_off(), "{name}: {check:?}");
             let ratio = check.model.wakeups / check.recorded.wakeups;
             assert!((0.7..1.3).contains(&ratio) && check.model.busy < 0.1, "{name}: {check:?}");
         }
