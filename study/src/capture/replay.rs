@@ -18,8 +18,8 @@ const SLICE_NS: u64 = 3_000_000;
 const MOST_STEPS: u64 = 3_000_000;
 /// The most tasks at a time.
 const MOST_TASKS: usize = 200_000;
-/// By how much a group may run longer than it was awake when it was recorded before its rounds are taken to be too fast,
-/// and the part of a CPU that says nothing.
+/// By how much a group may run longer than it was awake when it was recorded before its rounds are taken to be too
+/// fast, and the part of a CPU that says nothing.
 const MOST_BUSIER: f64 = 1.5;
 const BUSY_NOISE: f64 = 0.02;
 /// How many times as many wake-ups it may make, and how many say nothing. Where CPUs are busier than this, the number
