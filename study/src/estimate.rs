@@ -1,7 +1,7 @@
 //! How much CPU time runs will take: what `--dry-run` says.
 //!
 //! A run's time follows its steps: the system calls of its tasks that send, wait or sleep, and the ticks of its CPUs.
-//! [`formula`] estimates their number from the programs, the CPUs and the simulated time, and takes a constant for
+//! `formula()` estimates their number from the programs, the CPUs and the simulated time, and takes a constant for
 //! each. It is within a factor of 3 or so of most loads, as nobody knows before how often tasks wait for each other, or
 //! what a scheduler's programs do. So the cache notes the time of each run that it keeps ([`RunCost`]), and an estimate
 //! takes the runs that are most like the one to be made: it scales the formula by how far that was off for those.
@@ -21,7 +21,7 @@ pub struct RunCost {
     pub cpus: u32,
     /// The tasks of the workload.
     pub tasks: u32,
-    /// What [`formula`] gave, s.
+    /// What `formula()` gave, s.
     pub formula_s: f64,
     /// What it took, s.
     pub cpu_s: f64,
