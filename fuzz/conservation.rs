@@ -81,6 +81,11 @@ pub fn check(folder: &Path, limits: Limits) -> Result<Findings, Box<dyn Error>> 
             rows.time() == Some(now) && rows.event.as_ref().is_some_and(|event| run.objection(event).is_none())
         };
         let first = tables.iter().position(|rows| possible(&run, rows));
+        // A task that is woken and pushed on at once is moved from the queue that it came to, not in its sleep.
+        let first = first.map(|first| match tables.iter().position(|rows| comes_before(rows, &tables[first])) {
+            Some(other) if possible(&run, &tables[other]) => other,
+            _ => first,
+        });
         let at = match first {
             Some(at) => at,
             None => {
@@ -99,6 +104,16 @@ pub fn check(folder: &Path, limits: Limits) -> Result<Findings, Box<dyn Error>> 
     run.end(end);
     run.found.tasks = run.tasks.len();
     Ok(run.found)
+}
+
+/// Whether a row puts a task on the queue from which another moves it.
+fn comes_before(rows: &Rows, other: &Rows) -> bool {
+    match (&rows.event, &other.event) {
+        (Some(Event::Enqueue { cpu, pid }), Some(Event::Migrate { pid: moved, from, .. })) => {
+            (cpu, pid) == (from, moved)
+        }
+        _ => false,
+    }
 }
 
 /// A row of one of the tables.

@@ -364,9 +364,44 @@ pub fn check_output(path: &Path) -> Result<(), Clash> {
 /// The file that `path` is, if it is there, below the folder, and read with it.
 fn is_file_below(folder: &Path, holds: Holds, path: &Path) -> Option<PathBuf> {
     let (folder, file) = (fs::canonicalize(folder).ok()?, fs::canonicalize(path).ok()?);
-    let name = file.file_name()?.to_string_lossy();
-    let is_read = holds.iter().any(|(begin, end)| name.starts_with(begin) && name.ends_with(end));
-    (is_read && file.is_file() && file.starts_with(&folder)).then_some(file)
+    if is_read(holds, &file) && file.is_file() && file.starts_with(&folder) {
+        return Some(file);
+    }
+    other_name_below(&folder, holds, &file)
+}
+
+fn is_read(holds: Holds, file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    holds.iter().any(|(begin, end)| name.starts_with(begin) && name.ends_with(end))
+}
+
+/// The name below the folder of a file that has another one elsewhere.
+#[cfg(unix)]
+fn other_name_below(folder: &Path, holds: Holds, file: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+    /// A folder that is read has fewer.
+    const ENTRIES: usize = 100_000;
+    let data = fs::metadata(file).ok().filter(|data| data.is_file() && data.nlink() > 1)?;
+    let mut open = vec![folder.to_owned()];
+    let mut left = ENTRIES;
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            left = left.checked_sub(1)?;
+            let path = entry.path();
+            let Ok(other) = fs::symlink_metadata(&path) else { continue };
+            if other.is_dir() {
+                open.push(path);
+            } else if inode(&other) == inode(&data) && is_read(holds, &path) {
+                return Some(path);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(not(unix))]
+fn other_name_below(_: &Path, _: Holds, _: &Path) -> Option<PathBuf> {
+    None
 }
 
 impl Identity {

@@ -124,7 +124,7 @@ fn published_tables_are_the_programs_own_unless_a_folder_has_some() {
     // Its machine and its workload are files beside the table, and are called by the names in them.
     let beside = ["reproduce", "t14-asym-smt-vera-rubin", "--quick", "--format", "csv", "--no-cache"];
     let (code, out, said) = run(folder.path(), &beside);
-    let row = "t14-asym-smt-vera-rubin,nvidia-vera-rubin-88c176t,unequal-cpus,nvblas:team,88,60.0,";
+    let row = "t14-asym-smt-vera-rubin,nvidia-vera-rubin-88c176t,unequal-cpus,nvblas:team,88,higher,higher,60.0,";
     assert!(code == Some(0) && out.lines().count() == 2 && out.contains(row), "{out}{said}");
 
     fs::create_dir(folder.path().join("published")).expect("a folder");

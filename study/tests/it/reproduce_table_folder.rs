@@ -277,11 +277,13 @@ fn published() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../published")
 }
 
-/// Three minutes on two cores, by the estimate that `--dry-run` prints.
+/// What `--dry-run` prints where no run is kept is right within a factor of 3 or so. On two cores the quick form took
+/// 94 s when it was measured.
 #[test]
 fn the_quick_form_takes_little_time() {
     let planned = plan(&Stand::default(), &tables(&published(), &[]).unwrap(), Effort::QUICK);
-    assert!(planned.cpu_s < 360.0, "{} s of CPU time", planned.cpu_s);
+    let off = planned.cpu_s / (2.0 * 94.0);
+    assert!((1.0 / 3.5..3.5).contains(&off), "{} s of CPU time", planned.cpu_s);
     let simulated = planned.tables.iter().filter(|table| table.simulated > 0).count();
     assert!(3 * simulated > 2 * planned.tables.len(), "{simulated} of {} tables", planned.tables.len());
     // Jankbench simulates frames of seconds.
