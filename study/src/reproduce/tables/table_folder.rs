@@ -305,10 +305,20 @@ fn share(row: Row<'_>, column: &str) -> Result<Option<f64>, PublishedError> {
     }
 }
 
+/// A workload that a table names may be of a benchmark without a model, or misspelt.
+fn not_modelled(workload: &str) -> String {
+    let cases = wakelab_workload::benchmarks()
+        .iter()
+        .flat_map(|benchmark| benchmark.cases().iter().map(move |case| format!("{}:{}", benchmark.name(), case.name)));
+    let names: Vec<String> = cases.collect();
+    let similar = wakelab_input::nearest(workload, names.iter().map(String::as_str));
+    format!("{workload} is not modelled{}", wakelab_input::suggest(&similar))
+}
+
 fn recipe(about: &About<'_>, stand: &Stand, load: &str) -> AtLoad {
     let (workload, _) = stand.is.clone()?;
     if !workload.ends_with(".toml") && !workload.ends_with(".json") {
-        wakelab_workload::describe(&workload).map_err(|_| format!("{workload} is not modelled"))?;
+        wakelab_workload::describe(&workload).map_err(|_| not_modelled(&workload))?;
     }
     let recipe = Recipe {
         machine: about.machine.clone(),
