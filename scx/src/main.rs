@@ -28,6 +28,7 @@ mod server;
 mod signals;
 mod sis_param;
 #[path = "../../study/src/statistics.rs"]
+#[allow(dead_code, reason = "a comparison here takes a part of it")]
 mod statistics;
 mod stats;
 mod wire;
