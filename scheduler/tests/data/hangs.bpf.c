@@ -71,7 +71,7 @@ OP(dispatch) void hangs_dispatch(u64 *ctx)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 		scx_bpf_kick_cpu(cpu ^ 1, SCX_KICK_PREEMPT);
 		break;
-	case 3: /* every third time, which ends, and meets each of four tasks in turn */
+	case 3: /* every third time, which ends */
 		if (nr_dispatched % 3 == 0)
 			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 		break;
