@@ -193,19 +193,7 @@ fn run(mut machine: Machine) -> usize {
 
 /// A map of each kind, all small.
 fn maps() -> Vec<Map> {
-    let of = |name: String, kind, key_size, value_size| Map {
-        name,
-        kind,
-        key_size,
-        value_size,
-        max_entries: 4,
-        flags: 0,
-        data: Vec::new(),
-        variables: Vec::new(),
-        inner: None,
-        slots: Vec::new(),
-        read_only: false,
-    };
+    let of = |name: String, kind, key_size, value_size| Map::new(name, kind, key_size, value_size, 4);
     let maps = KINDS.iter().enumerate().map(|(at, &kind)| {
         let of_maps = matches!(kind, MapKind::ArrayOfMaps | MapKind::HashOfMaps);
         let key = match kind {

@@ -2,8 +2,11 @@
 
 #[path = "random_workload.rs"]
 mod random_workload;
+#[path = "splitmix64.rs"]
+mod splitmix64;
 
 use random_workload::Allowed;
+use splitmix64::Random;
 
 /// The name of the workload's file that an experiment may need beside it.
 pub const WORKLOAD_FILE: &str = "workload.toml";
@@ -159,22 +162,5 @@ fn switches(random: &mut Random) -> String {
         1 | 2 => (*random.of(PLACEMENT)).to_owned(),
         3 => (*random.of(OTHERS)).to_owned(),
         _ => format!("{},{}", random.of(PLACEMENT), random.of(OTHERS)),
-    }
-}
-
-/// Steele, Lea and Flood's splitmix64.
-pub struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
-        &choices[self.below(choices.len() as u64) as usize]
     }
 }

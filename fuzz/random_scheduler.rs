@@ -1,6 +1,10 @@
 //! Schedulers of sched_ext made by chance, as C that clang compiles for BPF, with what each is run on. Most are wrong
 //! in some way: what counts is that a run of one ends in numbers or in a message.
 
+#[path = "splitmix64.rs"]
+mod splitmix64;
+
+use splitmix64::Random;
 use std::fmt::Write;
 
 /// What schedulers take of the kernel; `random_scheduler` puts it before each.
@@ -229,22 +233,5 @@ fn statement(random: &mut Random, of: &str, task: Option<&str>, cpu: &str, depth
         (10, _) if of == "cpu_release" => "scx_bpf_reenqueue_local();".to_owned(),
         (11, _) => format!("for (u32 at = 0; at < {}; at++) nr_calls++;", random.of(&["10", "1000", "100000"])),
         _ => format!("scx_bpf_dsq_nr_queued({});", queue(random)),
-    }
-}
-
-/// Steele, Lea and Flood's splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
-        &choices[self.below(choices.len() as u64) as usize]
     }
 }

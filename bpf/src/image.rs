@@ -163,6 +163,25 @@ pub struct Map {
     pub read_only: bool,
 }
 
+impl Map {
+    /// A map that programs may write, without flags, data or maps in it.
+    pub fn new(name: impl Into<String>, kind: MapKind, key_size: u32, value_size: u32, max_entries: u32) -> Self {
+        Map {
+            name: name.into(),
+            kind,
+            key_size,
+            value_size,
+            max_entries,
+            flags: 0,
+            data: Vec::new(),
+            variables: Vec::new(),
+            inner: None,
+            slots: Vec::new(),
+            read_only: false,
+        }
+    }
+}
+
 /// A global variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {

@@ -584,19 +584,7 @@ impl Linker<'_> {
             None => return Err(format!("{} of the kernel's configuration, which is not known", of.name)),
         }
         if self.image.maps.is_empty() {
-            self.image.maps.push(Map {
-                name: KCONFIG.to_string(),
-                kind: MapKind::Array,
-                key_size: 4,
-                value_size: 0,
-                max_entries: 1,
-                flags: 0,
-                data: Vec::new(),
-                variables: Vec::new(),
-                inner: None,
-                slots: Vec::new(),
-                read_only: true,
-            });
+            self.image.maps.push(Map { read_only: true, ..Map::new(KCONFIG, MapKind::Array, 4, 0, 1) });
         }
         let map = &mut self.image.maps[0];
         let offset = map.data.len().next_multiple_of(btf.align(kind).max(1) as usize);

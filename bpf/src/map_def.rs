@@ -57,17 +57,10 @@ pub(crate) fn maps(object: &Object, budget: &Budget) -> Result<Vec<MapDef>, Vec<
                 budget.charge(section.size as u64, "global data").map_err(|error| error.problems)?;
                 let variables = variables(object, section, budget).map_err(|error| error.problems)?;
                 let map = Map {
-                    name: section.name.clone(),
-                    kind: MapKind::Array,
-                    key_size: 4,
-                    value_size: section.size as u32,
-                    max_entries: 1,
-                    flags: 0,
                     data: bytes(section),
                     variables,
-                    inner: None,
-                    slots: Vec::new(),
                     read_only,
+                    ..Map::new(section.name.clone(), MapKind::Array, 4, section.size as u32, 1)
                 };
                 defs.push(MapDef { map, section: *number, offset: 0, values: None });
             }
@@ -175,19 +168,7 @@ fn map_def(btf: &Btf, kind: u32, outer: bool, budget: &Budget) -> Result<(Map, O
     };
     let mut number = 0;
     let mut values = None;
-    let mut map = Map {
-        name: String::new(),
-        kind: MapKind::Other(0),
-        key_size: 0,
-        value_size: 0,
-        max_entries: 0,
-        flags: 0,
-        data: Vec::new(),
-        variables: Vec::new(),
-        inner: None,
-        slots: Vec::new(),
-        read_only: false,
-    };
+    let mut map = Map::new("", MapKind::Other(0), 0, 0, 0);
     for member in &composite.members {
         budget.charge(64, "maps").map_err(|error| error.to_string())?;
         let name = btf.string(member.name);

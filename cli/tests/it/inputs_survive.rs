@@ -1,6 +1,6 @@
 //! No output replaces an input: of every command, every output is named like every input.
 
-use crate::support::{names, wakelab};
+use crate::support::{SHORT_WORKLOAD, names, wakelab};
 use clap::{Arg, Command};
 use std::collections::BTreeMap;
 use std::fs;
@@ -108,21 +108,6 @@ const WRITE_ONLY: [&str; 4] = ["demo", "docs", "playground", "man"];
 /// Commands that read files, and write none.
 const READ_ONLY: [&str; 4] = ["machine show", "machine import", "workload show", "report open"];
 
-const WORKLOAD: &str = r#"
-[workload]
-benchmark = "short"
-case = "loop"
-metric = "throughput"
-unit = "loops/s"
-better = "higher"
-[[program]]
-name = "loop"
-ops = ["begin", {run = "1us"}, "done", {repeat = {to = 0, times = 100}}, "exit"]
-[[task]]
-name = "loop"
-program = "loop"
-"#;
-
 /// A folder with an input of every kind.
 pub fn inputs() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -143,7 +128,7 @@ pub fn inputs() -> TempDir {
         copy(&format!("published/t05-sis-current-coffee-lake-6c12t/{file}"), &format!("tables/t/{file}"));
     }
     let write = |name: &str, text: &str| fs::write(at.join(name), text).expect("written");
-    write("w.toml", WORKLOAD);
+    write("w.toml", SHORT_WORKLOAD);
     let part = "kernel = \"v6.12\"\nworkload = [{ name = \"./w.toml\", load = \"1\" }]\n";
     let sides = "[variants]\nbase = \"\"\nwith = \"scx:s.bpf.o\"\n";
     write("e.toml", &format!("machine = \"./m.toml\"\nrepeats = 1\n{part}{sides}"));

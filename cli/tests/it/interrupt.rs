@@ -1,27 +1,11 @@
 //! Ctrl-C while a simulation runs.
 #![cfg(target_os = "linux")]
 
-use crate::support::names;
+use crate::support::{SHORT_WORKLOAD, names};
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
-
-/// A workload that is over at once.
-const SHORT: &str = r#"
-[workload]
-benchmark = "short"
-case = "loop"
-metric = "throughput"
-unit = "loops/s"
-better = "higher"
-[[program]]
-name = "loop"
-ops = ["begin", {run = "1us"}, "done", {repeat = {to = 0, times = 100}}, "exit"]
-[[task]]
-name = "loop"
-program = "loop"
-"#;
 
 const HEAD: &str = "machine = \"test-2c\"\nkernel = \"v5.19-rc1\"\nsettle = \"0s\"\ntime = \"3600s\"\n\
                     [variants]\nbase = \"SIS_PROP\"\nwith = \"SIS_UTIL\"\n";
@@ -37,7 +21,7 @@ fn interrupted(workloads: &[&str], args: &[&str]) -> (TempDir, Output) {
 /// [`interrupted`] with another signal.
 fn ended_by(signal: &str, workloads: &[&str], args: &[&str]) -> (TempDir, Output) {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("short.toml"), SHORT).expect("a file");
+    fs::write(folder.path().join("short.toml"), SHORT_WORKLOAD).expect("a file");
     fs::write(folder.path().join("x.toml"), [&[HEAD], workloads].concat().concat()).expect("a file");
     // The tests may run under nohup or in the background of a script, where signals are ignored.
     let child = Command::new("env")

@@ -10,19 +10,7 @@ use wakelab_bpf::image::{Function, Image, Insn, Kfunc, Line, Map, MapKind};
 
 /// A map without data.
 pub fn map(name: &str, kind: MapKind, key_size: u32, value_size: u32, max_entries: u32) -> Map {
-    Map {
-        name: name.to_string(),
-        kind,
-        key_size,
-        value_size,
-        max_entries,
-        flags: 0,
-        data: Vec::new(),
-        variables: Vec::new(),
-        inner: None,
-        slots: Vec::new(),
-        read_only: false,
-    }
+    Map::new(name, kind, key_size, value_size, max_entries)
 }
 
 /// Assembles a program with these maps.

@@ -7,6 +7,22 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+/// A workload that is over at once.
+pub const SHORT_WORKLOAD: &str = r#"
+[workload]
+benchmark = "short"
+case = "loop"
+metric = "throughput"
+unit = "loops/s"
+better = "higher"
+[[program]]
+name = "loop"
+ops = ["begin", {run = "1us"}, "done", {repeat = {to = 0, times = 100}}, "exit"]
+[[task]]
+name = "loop"
+program = "loop"
+"#;
+
 /// Runs the program in a folder, with no result kept from before.
 pub fn wakelab(folder: &Path, args: &[&str]) -> Output {
     let cache = tempfile::tempdir().expect("a folder");
