@@ -12,15 +12,36 @@ const MISSPELT: [(&str, &str, &str); 5] = [
     ("NO_SIS_UTIL", "NO_SIS_UTLI", "SIS_UTIL`"),
 ];
 
-const EXPERIMENT: &str = "machine = \"test-8c\"\nkernel = \"v6.12\"\nworkload = [{ name = \"netperf:TCP_RR\", load = \
-                          \"2\" }]\n[variants]\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n";
-const PANEL: &str = "base = \"NO_SIS_UTIL\"\n[[part]]\nmachine = \"test-8c\"\nkernel = \"v6.12\"\nworkload = [{ name = \
-                     \"netperf:TCP_RR\", load = \"2\" }]\n";
-const SWEEP: &str = "[[grid]]\nmachine = \"test-8c\"\nkernel = \"v6.12\"\nsides = [\"NO_SIS_UTIL\"]\nworkload = [{ \
-                     name = \"netperf:TCP_RR\", load = \"2\" }]\n";
-const TABLE: &str = "title = \"A table\"\nsource = \"made up\"\nmachine = \"test-8c\"\nkernel = \"v6.12\"\nbase = \
-                     \"\"\nwith = \"NO_SIS_UTIL\"\nbetter = \"positive\"\nconfidence = \"made \
-                     up\"\n[workloads]\n\"netperf,TCP_RR\" = \"netperf:TCP_RR\"\n";
+const EXPERIMENT: &str = r#"machine = "test-8c"
+kernel = "v6.12"
+workload = [{ name = "netperf:TCP_RR", load = "2" }]
+[variants]
+base = ""
+with = "NO_SIS_UTIL"
+"#;
+const PANEL: &str = r#"base = "NO_SIS_UTIL"
+[[part]]
+machine = "test-8c"
+kernel = "v6.12"
+workload = [{ name = "netperf:TCP_RR", load = "2" }]
+"#;
+const SWEEP: &str = r#"[[grid]]
+machine = "test-8c"
+kernel = "v6.12"
+sides = ["NO_SIS_UTIL"]
+workload = [{ name = "netperf:TCP_RR", load = "2" }]
+"#;
+const TABLE: &str = r#"title = "A table"
+source = "made up"
+machine = "test-8c"
+kernel = "v6.12"
+base = ""
+with = "NO_SIS_UTIL"
+better = "positive"
+confidence = "made up"
+[workloads]
+"netperf,TCP_RR" = "netperf:TCP_RR"
+"#;
 const ROWS: &str = "benchmark,case,load,base,compare_pct,unit\nnetperf,TCP_RR,2,100,1.5,trans/s\n";
 
 #[test]

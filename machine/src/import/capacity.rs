@@ -127,8 +127,8 @@ fn derived(sys: &Sys<'_>) -> Result<Vec<u32>, InputError> {
     const SOURCES: &[&str] = &["acpi_cppc/highest_perf", "cpufreq/cpuinfo_max_freq"];
     let Some(file) = SOURCES.iter().find(|file| (0..sys.len()).all(|cpu| sys.tree.has(&sys.path(cpu, file)))) else {
         sys.guess(format!(
-            "all capacities are 1024, as there is no cpu_capacity; save cpu*/{} of all CPUs, and they are derived from \
-             it",
+            "all capacities are 1024, as there is no cpu_capacity; save cpu*/{} of all CPUs, and they are \
+             derived from it",
             SOURCES.join(" or cpu*/")
         ));
         return Ok(vec![1024; sys.ids.len()]);
