@@ -46,13 +46,11 @@ impl CacheFlags {
     /// Schedulers that are compiled, and kept beside the runs. If the usual folder cannot be made, nothing is kept.
     /// From the first that is compiled on, a signal ends that, and then the command.
     pub fn schedulers(&self) -> Schedulers {
-        let usual = usual_folder().ok().filter(|folder| std::fs::create_dir_all(folder).is_ok());
-        let folder = if self.no_cache { None } else { self.cache.clone().or_else(|| usual.clone()) };
+        let folder = if self.no_cache { None } else { self.cache.clone().or_else(made_usual) };
         let schedulers = folder.map(|folder| folder.join(wakelab_study::cache::SCHEDULERS));
-        let scratch = usual.unwrap_or_else(std::env::temp_dir);
         // Another thread has no host.
         let of_host = host().map(|host| host.stop);
-        let stop = move || of_host.map_or_else(stop_flag, Ok).map_err(|error| format!("{error:#}"));
+        let stop = move || of_host.unwrap_or_else(stop_flag);
         Schedulers::new(schedulers, scratch, self.fresh, |line| say!("{line}"), Box::new(stop))
     }
 }
@@ -121,6 +119,16 @@ fn store(folder: &Path, fresh: bool) -> anyhow::Result<Store> {
     let program = host().map_or_else(Program::running, |host| host.program());
     let program = program.context("the program's own file cannot be read")?;
     Ok(Store::open(folder, program, fresh)?)
+}
+
+/// That folder, if it is there or can be made.
+fn made_usual() -> Option<PathBuf> {
+    usual_folder().ok().filter(|folder| std::fs::create_dir_all(folder).is_ok())
+}
+
+/// Where schedulers are compiled if none is kept.
+fn scratch() -> PathBuf {
+    made_usual().unwrap_or_else(std::env::temp_dir)
 }
 
 /// The folder where finished runs are kept unless a flag names another.

@@ -93,7 +93,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// That a signal has ended the command, if it has, and something could not be done for that.
+    /// [`Interrupted`](Self::Interrupted) in place of an error, if a signal came: then the signal is why it failed.
     pub fn unless_interrupted(self) -> Self {
         let by_signal = matches!(self, Exit::BadInput | Exit::RunFailed) && signals::exit_code().is_some();
         if by_signal { Exit::Interrupted } else { self }

@@ -9,6 +9,7 @@ use signal_hook::flag;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
+use wakelab_input::files::INTERRUPTED;
 
 /// Set by the first signal.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
@@ -39,16 +40,13 @@ pub fn handle() -> io::Result<&'static AtomicBool> {
 
 /// Lets the first signal set a flag from here on, at which the command ends in good order. Inside another program the
 /// flag is that program's.
-///
-/// # Errors
-/// None.
-pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
+pub fn stop_flag() -> &'static AtomicBool {
     if let Some(host) = host() {
-        return Ok(host.stop);
+        return host.stop;
     }
     IN_GOOD_ORDER.store(true, Ordering::Relaxed);
     ENDS.store(STOP.load(Ordering::Relaxed), Ordering::Relaxed);
-    Ok(&STOP)
+    &STOP
 }
 
 /// Lets the first signal wait until this is dropped, as long as there is a temporary file. What is done meanwhile is
@@ -103,7 +101,7 @@ pub struct Interruptible<W>(pub W);
 impl<W: Write> Write for Interruptible<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if STOP.load(Ordering::Relaxed) {
-            return Err(io::Error::other("interrupted"));
+            return Err(io::Error::other(INTERRUPTED));
         }
         self.0.write(bytes)
     }

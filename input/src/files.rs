@@ -39,7 +39,7 @@ type Holds = &'static [(&'static str, &'static str)];
 type Inode = (u64, u64);
 
 /// What a path stands for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
     /// The device and inode of a file or folder that exists.
     Inode(Inode),
@@ -179,10 +179,7 @@ fn wait(_: &File) -> io::Result<()> {
 /// Fails if it cannot be opened, or if an output of the command would replace it.
 pub fn open(path: &Path) -> io::Result<Input> {
     let input = open_unnoted(path)?;
-    let data = input.file.metadata()?;
-    if (data.is_file() || data.is_dir())
-        && let Some(inode) = inode(&data)
-    {
+    if let Some(inode) = inode(&input.file.metadata()?) {
         add_input(path, inode)?;
     }
     Ok(input)
@@ -260,7 +257,7 @@ fn whole(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
 /// Notes an input that is opened later, or by another program.
 pub fn note(path: &Path) {
     let Ok(data) = fs::metadata(path) else { return };
-    if let Some(inode) = inode(&data).filter(|_| data.is_file() || data.is_dir()) {
+    if let Some(inode) = inode(&data) {
         // That it is an output is said when it is opened, or when the output takes its place.
         let _ = add_input(path, inode);
     }
@@ -288,10 +285,11 @@ fn add_input(path: &Path, inode: Inode) -> io::Result<()> {
     Ok(())
 }
 
+/// `None` for devices and pipes: nothing in them is replaced.
 #[cfg(unix)]
 fn inode(data: &fs::Metadata) -> Option<Inode> {
     use std::os::unix::fs::MetadataExt;
-    Some((data.dev(), data.ino()))
+    (data.is_file() || data.is_dir()).then(|| (data.dev(), data.ino()))
 }
 
 #[cfg(not(unix))]
@@ -331,7 +329,7 @@ pub fn claim_output(flag: &str, path: &Path) -> Result<(), Clash> {
         match outputs.iter().find(|(_, other)| *other == identity) {
             Some((other, _)) if other != flag => return Err(Clash::Output(other.clone())),
             Some(_) => {}
-            None => outputs.push((flag.to_owned(), Identity::of(path).expect("it was just found"))),
+            None => outputs.push((flag.to_owned(), identity.clone())),
         }
     }
     Ok(())
@@ -408,8 +406,7 @@ impl Identity {
     /// `None` for devices and pipes: nothing in them is replaced.
     fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
-            Ok(data) if data.is_file() || data.is_dir() => inode(&data).map(Identity::Inode),
-            Ok(_) => None,
+            Ok(data) => inode(&data).map(Identity::Inode),
             Err(_) => {
                 let path = behind_links(path);
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -14,7 +14,7 @@ import wakelab
 # What is of a terminal, or what a function has another way for.
 LEFT_OUT = {
     "help", "format", "out", "html", "quiet", "verbose", "dry-run", "fail-if", "no-cache", "version",
-    "summary-only", "top", "ablate", "rt-app", "workload-file",
+    "summary-only", "top", "ablate", "rt-app", "workload-file", "details",
 }  # fmt: skip
 NAMES = {"with": "with_", "from": "from_", "repeat": "repeats"}
 

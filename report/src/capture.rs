@@ -77,17 +77,25 @@ fn check(check: &Check) -> String {
 /// much.
 pub fn off(captured: &Captured) -> Option<String> {
     const MOST: usize = 3;
-    let all: Vec<String> = captured.off().map(names).collect();
-    let more = all.len().saturating_sub(MOST);
-    let which = match all.len() {
-        0 if !captured.is_off() => return None,
-        0 => "all groups together".to_owned(),
-        _ => all.iter().take(MOST).cloned().collect::<Vec<_>>().join("; "),
-    };
-    let more = if more > 0 { format!(" and {}", count(more as u64, "more group")) } else { String::new() };
+    let has_name = |group: &&CapturedGroup| group.tasks.iter().any(|name| !name.is_empty());
+    let (named, others): (Vec<_>, Vec<_>) = captured.off().partition(has_name);
+    let mut which: Vec<String> = named.iter().take(MOST).copied().map(names).collect();
+    if named.len() > MOST {
+        which.push(count((named.len() - MOST) as u64, "more group"));
+    }
+    if !others.is_empty() {
+        which.push(format!("{} without a name", count(others.len() as u64, "group")));
+    }
+    if which.is_empty() {
+        if !captured.is_off() {
+            return None;
+        }
+        which.push("all groups together".to_owned());
+    }
     Some(format!(
-        "the model does more or less than was recorded, by more than 30%: {which}{more}; \
-         --exact keeps every step, and a shorter --window leaves out what is not alike"
+        "the model does more or less than was recorded, by more than 30%: {}; \
+         --exact keeps every step, and a shorter --window leaves out what is not alike",
+        which.join("; ")
     ))
 }
 

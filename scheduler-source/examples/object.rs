@@ -10,7 +10,7 @@ fn main() -> Result<(), String> {
     static NEVER: AtomicBool = AtomicBool::new(false);
     let cache = PathBuf::from(cache);
     let schedulers =
-        Schedulers::new(Some(cache.clone()), cache, false, |line| eprintln!("{line}"), Box::new(|| Ok(&NEVER)));
+        Schedulers::new(Some(cache), std::env::temp_dir, false, |line| eprintln!("{line}"), Box::new(|| &NEVER));
     let built = schedulers.object(&SchedulerName::parse(name)?)?;
     std::fs::write(out, &built.object).map_err(|error| error.to_string())?;
     println!("{}: {} bytes, scx:{}", built.title, built.object.len(), built.name);

@@ -59,8 +59,9 @@ struct Calls {
     wrong: Option<Wrong>,
     /// How many conditions and loops are around.
     depth: u32,
-    /// Texts that begin with `BPF_`, the names of the builder's environment, and such as change what is compiled.
+    /// A text that begins with `BPF_`, as the names of the builder's environment do.
     environment: Option<String>,
+    /// A text that begins as a flag that changes what is compiled.
     flag: Option<String>,
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use wakelab_input::files::INTERRUPTED;
 use wakelab_input::printable;
 
 /// A package that cargo resolved, with its sources.
@@ -95,7 +96,7 @@ impl Cargo<'_> {
         }
         let ended = child::run(command, self.stop).map_err(|error| {
             if error.kind() == std::io::ErrorKind::Interrupted {
-                return child::STOPPED.to_owned();
+                return INTERRUPTED.to_owned();
             }
             let cargo = program();
             let cargo = cargo.display();

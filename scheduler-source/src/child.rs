@@ -9,9 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
-
-/// What is said of what was stopped.
-pub const STOPPED: &str = "interrupted";
+use wakelab_input::files::INTERRUPTED;
 
 /// The most bytes of what a program prints: what cargo says of a thousand packages has 20 MB.
 const OUTPUT_MAX: u64 = 256 << 20;
@@ -83,7 +81,7 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> io::Result<Ended> {
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("what it prints cannot be read")),
         }
         if stop.load(Ordering::Relaxed) {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, STOPPED));
+            return Err(io::Error::new(io::ErrorKind::Interrupted, INTERRUPTED));
         }
     }
     // Both pipes are closed, so that it has ended or is about to.
@@ -92,7 +90,7 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> io::Result<Ended> {
             break status;
         }
         if stop.load(Ordering::Relaxed) {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, STOPPED));
+            return Err(io::Error::new(io::ErrorKind::Interrupted, INTERRUPTED));
         }
         std::thread::sleep(Duration::from_millis(1));
     };

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use wakelab_input::files::INTERRUPTED;
 use wakelab_input::{printable, printable_lines};
 
 /// The oldest clang that `scx_cargo` takes: `-mcpu=v4` came with it.
@@ -175,7 +176,7 @@ impl Clang {
         command.args(arguments);
         let folder = view.folder.unwrap_or(Path::new("/")).display();
         let ended = child::run(command, stop).map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => child::STOPPED.to_owned(),
+            io::ErrorKind::Interrupted => INTERRUPTED.to_owned(),
             _ => failed_at(&self.program, "", &error),
         })?;
         if ended.status.success() {

@@ -81,8 +81,7 @@ impl Checkout {
     }
 
     /// A folder of a repository: its root is the folder with `.git`, or else the workspace of cargo that it is in, or
-    /// else itself. The home folder, those above it, and those that
-    /// all users may write to, are no repository.
+    /// else itself. The home folder, those above it, and those that all users may write to, are no repository.
     ///
     /// # Errors
     /// Fails if there is no such folder.

@@ -38,7 +38,7 @@ const PREFIXES: [&str; 6] = ["-O", "-gdwarf-", "-mcpu=", "-std=", "-W", "-falign
 /// Options of LLVM that are flags in a word of their own after `-mllvm`.
 const LLVM: [&str; 3] = ["-disable-ldsx", "-disable-gotox", "-bpf-expand-memcpy-in-order"];
 
-/// Reads the flags of `add_cflag()` calls, in order.
+/// Checks the flags of `add_cflag()` calls, in order.
 ///
 /// # Errors
 /// Fails with the place of the first one that is not known to do nothing but compile, and what is wrong with it.

@@ -27,7 +27,6 @@ mod schedulers;
 mod types;
 
 pub use build_script::{BuildScript, Wrong};
-pub use confine::confinement;
 pub use name::SchedulerName;
-pub use schedulers::{Built, Schedulers, Stop, compiler};
+pub use schedulers::{Built, Schedulers, Stop, compiler, confinement};
 pub use types::unpack as unpack_types;

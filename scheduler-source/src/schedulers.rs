@@ -45,12 +45,28 @@ pub fn compiler() -> Result<String, String> {
     Ok(format!("{} and {} ({})", cargo.display(), clang.program.display(), clang.major))
 }
 
+/// Whether clang is confined when it compiles schedulers: by which bubblewrap, or why not and what to do.
+///
+/// # Errors
+/// Fails if bubblewrap is missing, may not make namespaces here, or does not run the clang that is taken.
+pub fn confinement() -> Result<PathBuf, String> {
+    let bwrap = crate::confine::confinement()?;
+    match Clang::find(&AtomicBool::new(false)) {
+        Ok(Clang { program, bwrap: None, .. }) => Err(format!(
+            "{} does not run {}; name a clang that is no script in BPF_CLANG",
+            bwrap.display(),
+            program.display()
+        )),
+        _ => Ok(bwrap),
+    }
+}
+
 /// Finds the objects of schedulers. The default reads objects, and neither fetches nor compiles anything.
 #[derive(Clone, Debug, Default)]
 pub struct Schedulers(Option<Arc<Builder>>);
 
 /// Gives the flag that ends what is fetched or compiled, when the first is about to be.
-pub type Stop = Box<dyn Fn() -> Result<&'static AtomicBool, String> + Send + Sync>;
+pub type Stop = Box<dyn Fn() -> &'static AtomicBool + Send + Sync>;
 
 /// What fetches and compiles, and what it has made since the program began.
 struct Builder {
@@ -59,7 +75,7 @@ struct Builder {
     /// Where things are made if nothing is kept; it goes with this.
     temporary: Mutex<Option<tempfile::TempDir>>,
     /// Where that folder is made.
-    scratch: PathBuf,
+    scratch: fn() -> PathBuf,
     /// Whether objects that are kept are made again.
     fresh: bool,
     stop: Stop,
@@ -87,17 +103,17 @@ impl Schedulers {
     /// Schedulers that are fetched and compiled, and kept in a folder; without one, what is made lies in a folder of
     /// `scratch`, and goes with this. Nobody else may write there. With `fresh`, objects are made again. What is done
     /// is said to `say`, a line for each crate and object. It ends early with an error when the flag of `stop` is set.
-    pub fn new(folder: Option<PathBuf>, scratch: PathBuf, fresh: bool, say: fn(&str), stop: Stop) -> Self {
+    pub fn new(folder: Option<PathBuf>, scratch: fn() -> PathBuf, fresh: bool, say: fn(&str), stop: Stop) -> Self {
         // Clang and cargo run elsewhere.
         let absolute = |folder: PathBuf| std::path::absolute(&folder).unwrap_or(folder);
-        let (folder, scratch) = (folder.map(absolute), absolute(scratch));
+        let folder = folder.map(absolute);
         let (temporary, made) = (Mutex::default(), Mutex::default());
         Schedulers(Some(Arc::new(Builder { folder, temporary, scratch, fresh, stop, say, made })))
     }
 
     /// The flag that ends programs of its schedulers, if there is one.
     pub fn stop(&self) -> Option<&'static AtomicBool> {
-        (self.0.as_ref()?.stop)().ok()
+        Some((self.0.as_ref()?.stop)())
     }
 
     /// The object of a scheduler: as it is, or compiled. A program gets the same one each time it asks.
@@ -163,16 +179,15 @@ struct Sources {
 
 impl Builder {
     fn build(&self, name: &SchedulerName) -> Result<Built, String> {
-        let path = match name {
-            SchedulerName::Path(path) if path.ends_with(".o") => return read_object(path),
-            SchedulerName::Path(path) => Some(path),
-            SchedulerName::Crate { .. } => None,
-        };
-        let build = Build { builder: self, stop: (self.stop)()?, work: self.work()?, budget: Budget::default() };
-        let found = match (path, name) {
-            (Some(path), _) => Built { name: name.clone(), ..build.of_path(path)? },
-            (None, SchedulerName::Crate { name, version }) => build.of_registry(name, version.as_deref())?,
-            (None, SchedulerName::Path(_)) => unreachable!("it is a path"),
+        if let SchedulerName::Path(path) = name
+            && path.ends_with(".o")
+        {
+            return read_object(path);
+        }
+        let build = Build { builder: self, stop: (self.stop)(), work: self.work()?, budget: Budget::default() };
+        let found = match name {
+            SchedulerName::Path(path) => Built { name: name.clone(), ..build.of_path(path)? },
+            SchedulerName::Crate { name, version } => build.of_registry(name, version.as_deref())?,
         };
         kept::prune(&build.work);
         Ok(found)
@@ -188,9 +203,11 @@ impl Builder {
         if let Some(folder) = &*temporary {
             return Ok(folder.path().to_owned());
         }
-        kept::private(&self.scratch)?;
-        let made = tempfile::Builder::new().prefix(files::UNFINISHED).tempdir_in(&self.scratch);
-        let made = made.map_err(|error| files::failed(&self.scratch, error))?;
+        let scratch = (self.scratch)();
+        let scratch = std::path::absolute(&scratch).unwrap_or(scratch);
+        kept::private(&scratch)?;
+        let made = tempfile::Builder::new().prefix(files::UNFINISHED).tempdir_in(&scratch);
+        let made = made.map_err(|error| files::failed(&scratch, error))?;
         Ok(temporary.insert(made).path().to_owned())
     }
 }
@@ -254,21 +271,20 @@ impl Build<'_> {
             true => Some(self.script(checkout)?),
             false => None,
         };
-        let script = match (&text, only) {
-            (Some(text), None) => Some(BuildScript::parse(text).map_err(|wrong| wrong.at(&path))?),
-            // A source that the script does not name is compiled alone, whatever the script says.
-            (Some(text), Some(_)) => BuildScript::parse(text).ok(),
-            (None, None) => {
-                return Err(format!("{} has no build.rs; expected the crate of a scheduler", folder.display()));
-            }
-            (None, Some(_)) => None,
-        };
         let inner = only.and_then(|source| source.strip_prefix(folder).ok());
         let names = |script: &BuildScript| {
             let is = |source: &String| inner == Some(Path::new(source));
             is(&script.main) || script.others.iter().any(is)
         };
-        let script = script.filter(|script| only.is_none() || names(script));
+        let script = match (&text, only) {
+            (Some(text), None) => Some(BuildScript::parse(text).map_err(|wrong| wrong.at(&path))?),
+            // A source that the script does not name is compiled alone, whatever the script says.
+            (Some(text), Some(_)) => BuildScript::parse(text).ok().filter(names),
+            (None, None) => {
+                return Err(format!("{} has no build.rs; expected the crate of a scheduler", folder.display()));
+            }
+            (None, Some(_)) => None,
+        };
         script.iter().try_for_each(|script| inside(checkout, &path, script))?;
         let clang = self.clang()?;
         let headers = match of_graph {
@@ -280,7 +296,7 @@ impl Build<'_> {
         let (compilation, title) = match (script, only) {
             (Some(script), _) => (of_script(checkout, script, flags), named),
             (None, Some(source)) => (alone(source, checkout.root.clone(), flags), title(source)),
-            (None, None) => return Err(format!("{} has no build script that can be read", folder.display())),
+            (None, None) => unreachable!("a crate alone has a script"),
         };
         let script = text.is_some().then(|| folder.to_owned());
         self.compiled(&clang, &headers, Sources { compilation, title, script })
@@ -369,12 +385,10 @@ fn of_script(checkout: &Checkout, script: BuildScript, flags: Vec<String>) -> Co
 /// One source, compiled in its folder.
 fn alone(source: &Path, root: PathBuf, flags: Vec<String>) -> Compilation {
     let folder = source.parent().expect("a file lies in a folder").to_owned();
+    let name = source.file_name().expect("it is a file");
     // It may begin with what clang takes for a flag.
-    let main = Path::new(".").join(source.file_name().expect("it is a file"));
-    let main = match source.file_name().map(|name| name.to_string_lossy().starts_with(['-', '@'])) {
-        Some(true) => main,
-        _ => main.file_name().expect("it was just joined").into(),
-    };
+    let is_flag = name.to_string_lossy().starts_with(['-', '@']);
+    let main = if is_flag { Path::new(".").join(name) } else { name.into() };
     Compilation { checkout: Checkout { folder, root }, main, others: Vec::new(), flags, more: Vec::new() }
 }
 
@@ -433,7 +447,7 @@ mod tests {
     #[test]
     fn paths_that_are_nothing_are_refused() {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        let all = Schedulers::new(None, std::env::temp_dir(), false, |_| (), Box::new(|| Ok(&NEVER)));
+        let all = Schedulers::new(None, std::env::temp_dir, false, |_| (), Box::new(|| &NEVER));
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("notes"), "").unwrap();
         let path = |inner: &str| SchedulerName::Path(folder.path().join(inner).to_string_lossy().into_owned());

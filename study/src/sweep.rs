@@ -6,8 +6,8 @@
 use crate::compare::jobs::run_all;
 use crate::compare::{Case, Experiment, RunFailed, RunId, RunProgress, Runner, run_base};
 use crate::experiment::{AxisValue, Grid, Remembering, Shipped, SpecError, SweepSpec};
-use crate::fence::worker::is_worker;
-use crate::fence::{Answer, answer, serve_all};
+use crate::fence::worker::serve;
+use crate::fence::{Answer, Question, answer};
 use oorandom::Rand64;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -272,8 +272,7 @@ impl Sweep {
 
     /// Makes one run; `None` if it was stopped.
     fn one(&self, run: u64, making: &Making<'_>) -> Result<Option<(RunId, SweepRow)>, SweepError> {
-        let (number, repeat) = (run / u64::from(self.spec.repeats), (run % u64::from(self.spec.repeats)) as u32);
-        let number = self.drawn.as_ref().map_or(number, |drawn| drawn[number as usize]);
+        let (number, repeat) = (self.number_of_point(run), (run % u64::from(self.spec.repeats)) as u32);
         let point = self.point(number);
         let experiment = self.experiment(&point).map_err(SweepError::Spec)?;
         let case = &experiment.cases[point.case];
@@ -307,17 +306,19 @@ impl Sweep {
 
     /// In a worker of [`Fence`](crate::fence::Fence): makes the runs that it is asked for, and does not return.
     pub fn serve(&self) {
-        if is_worker() {
-            serve_all(|question| {
-                let Some(run) = question.number.filter(|run| *run < self.runs()) else { return Answer::Unknown };
-                let number = run / u64::from(self.spec.repeats);
-                let number = self.drawn.as_ref().map_or(number, |drawn| drawn[number as usize]);
-                match self.experiment(&self.point(number)) {
-                    Ok(experiment) => answer([&*experiment], question),
-                    Err(_) => Answer::Unknown,
-                }
-            });
-        }
+        serve(|question: Question| {
+            let Some(run) = question.number.filter(|run| *run < self.runs()) else { return Answer::Unknown };
+            match self.experiment(&self.point(self.number_of_point(run))) {
+                Ok(experiment) => answer([&*experiment], &question),
+                Err(_) => Answer::Unknown,
+            }
+        });
+    }
+
+    /// The number of the point of a run.
+    fn number_of_point(&self, run: u64) -> u64 {
+        let number = run / u64::from(self.spec.repeats);
+        self.drawn.as_ref().map_or(number, |drawn| drawn[number as usize])
     }
 
     /// The point of that number.

@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         args.sysfs.display()
     );
     let out = OutFile::new("--out", &args.out)?;
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let bar = BenchBar::new();
     let noise = Noise::begin();
     let budget = Budget { time: args.time, stop };

@@ -183,7 +183,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit(&errors, if found { Exit::Done } else { Exit::NoMatch }))
 }
 
-/// Says that the recordings are samples, of what holds for all decisions only in a recording of all.
+/// Says which share of the decisions the recordings have, if not all, and what that share cannot show.
 fn say_sample(args: &Args) {
     if let Some(share) = sample(&args.recordings.files) {
         say!(

@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         seed: args.seed,
         fitted: &fitted,
     };
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let found = CachedSimulator::open(&args.cache)?.with(|runner| {
         let bar = FitBar::new();
         let found = fit(runner, &observed, &request, args.jobs.jobs(), &bar, stop);

@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     claim("--out", &args.out)?;
     let bar = FileBar::new();
     let progress = |done, all| bar.read(done, all);
-    let found = wakelab_import::import(&args.files, machine.as_ref(), &args.out, &progress, stop_flag()?);
+    let found = wakelab_import::import(&args.files, machine.as_ref(), &args.out, &progress, stop_flag());
     bar.finish();
     let found = found?;
     say!(
@@ -122,7 +122,7 @@ fn say_lacks(found: &Imported) {
     }
     if found.unfinished > 0 {
         let wakings = count(found.unfinished, "waking");
-        say!("warning: {wakings} whose wake-up or run is not in the file left out");
+        say!("warning: {wakings} left out: the wake-up or the run is not in the file");
     } else if found.wakings == 0 && is_bad("sched_wak") {
         say!("warning: no sched_waking and no sched_wakeup is understood, so that there are no wake-ups");
     } else if found.wakings == 0 {

@@ -81,7 +81,7 @@ fn say_failed(found: &MatrixComparison) {
 
 /// Makes the runs of a matrix that are not kept. Prints the error of a run that failed, and returns `None` then.
 pub fn found(matrix: &Matrix, cache: &CacheFlags, jobs: &JobsFlag) -> anyhow::Result<Option<MatrixComparison>> {
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let found = CachedSimulator::open(cache)?.fenced().with(|runner| {
         let bar = RunBar::new();
         let found = compare_matrix(runner, matrix, jobs.jobs(), &bar, stop);

@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         deliver(out.as_ref(), &report::plan(&plan, args.jobs.at_a_time()), false)?;
         return Ok(Exit::Done);
     }
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let board = CachedSimulator::open(&args.cache)?.with(|runner| {
         let bar = RunBar::new();
         let found = reproduce(runner, &tables, effort, args.jobs.jobs(), &bar, stop);

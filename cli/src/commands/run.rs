@@ -69,7 +69,7 @@ fn ablate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         "--format: --ablate prints a table or JSON; leave --format out, or give --format json"
     );
     let (experiment, out) = prepare(spec, flags)?;
-    let (simulator, stop) = (CachedSimulator::open(&flags.cache)?, stop_flag()?);
+    let (simulator, stop) = (CachedSimulator::open(&flags.cache)?, stop_flag());
     let found = simulator.with(|runner| {
         let bar = RunBar::new();
         let found = mechanisms(runner, &experiment, flags.jobs.jobs(), &bar, stop);

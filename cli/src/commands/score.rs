@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     panel.seed = args.seed.seed.unwrap_or(panel.seed);
     panel.set_schedulers(&args.cache.schedulers());
     let candidate = Candidate { switches: &args.with, last: args.rung, held_out: args.held_out };
-    let (out, stop) = (if is_worker() { None } else { args.out.open()? }, stop_flag()?);
+    let (out, stop) = (if is_worker() { None } else { args.out.open()? }, stop_flag());
     let found = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let bar = RunBar::new();
         let found = score(&panel, candidate, &Scoring { runner, jobs: args.jobs.jobs(), progress: &bar, stop });

@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let about = About { scheduler: &args.scheduler, kernel: kernel.name, machines: &names, seed };
     let bar = CountBar::new(u64::from(args.budget), "workloads");
     let done = |finished: usize| bar.done(finished as u64);
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let jobs = args.jobs.jobs();
     let fence = fence();
     let check =

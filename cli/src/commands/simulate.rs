@@ -185,7 +185,7 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
     }
     let plan = trust::plan(spec, &experiment, flags)?;
     // From here on there are temporary files.
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let html = flags.html.open()?;
     let events = flags.events.as_deref().map(event_folder).transpose()?;
     let several = experiment.cases.len() > 1;
@@ -264,15 +264,15 @@ pub fn say_condition(condition: FailIf, variant: &str, verdict: &Verdict<'_>, fa
     say!("--fail-if {condition}: {of}{said}");
 }
 
-/// What is written of a run from here on is worth a word, bytes: some ms of a busy machine of 100 CPUs.
+/// From this size on it is said how to write less, bytes: some ms of a busy machine of 100 CPUs.
 const LARGE_BYTES: u64 = 64 << 20;
 
 /// Says how to write less, if much was written.
 fn say_if_large(flag: &str, path: &Path, bytes: u64) {
     if bytes >= LARGE_BYTES {
         say!(
-            "note: {flag}: {} bytes in {}: all events are written, those of settling, too; shorter --settle and --time \
-             (settle and time in a file), or one --workload at one --load write less",
+            "note: {flag}: {} bytes in {}. All events are written, those of settling, too. For less, shorten --settle and \
+             --time (settle and time in a file), or give one --workload at one --load",
             thousands(bytes),
             path.display()
         );

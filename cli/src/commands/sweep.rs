@@ -143,7 +143,7 @@ fn spec(name: &Path) -> anyhow::Result<SweepSpec> {
 fn make_all(args: &Args, sweep: &Sweep, folder: &SweepFolder, out: &Path) -> anyhow::Result<Exit> {
     let _lock = folder.lock()?;
     let Parts { missing, failed } = folder.parts(sweep);
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let (written, failed) = (AtomicU64::new(0), AtomicU64::new(failed));
     let made = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let bar = RunBar::new();
@@ -184,7 +184,7 @@ fn make_part(args: &Args, sweep: &Sweep, part: u64) -> anyhow::Result<Exit> {
     anyhow::ensure!(part < sweep.parts(), "--part: expected 0 to {}, found {part}", sweep.parts() - 1);
     let id = sweep.id(VERSION).map_err(anyhow::Error::msg)?;
     let made = Mutex::new(None);
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let whole = CachedSimulator::open(&args.cache)?.fenced().with(|runner| {
         let making = Making { runner, jobs: args.jobs.jobs(), progress: &RunBar::new(), stop };
         sweep.run(&[part], &making, &|_, rows| {

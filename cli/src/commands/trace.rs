@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let source = only(&args.file)?;
     let out = OutFile::new("--perfetto", &args.perfetto)?;
     let bar = Bar::new(&source.wakeups(), false);
-    stop_flag()?;
+    stop_flag();
     let traced = perfetto(&source, &out, &bar);
     bar.finish();
     let traced = traced?;

@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let kinds: Vec<Kind> =
         Kind::ALL.into_iter().filter(|kind| args.load.is_empty() || args.load.contains(kind)).collect();
     let (points, left_out) = points(&kinds, &calibration, known.len() as u32);
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let child = child()?;
     let bar = LoadBar::new(points.len());
     let noise = Noise::begin();

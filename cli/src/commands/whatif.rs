@@ -164,7 +164,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         say!("warning: the model does not act on these features of the recorded kernel: {}", side.left_out.join(", "));
     }
     let simulator = CachedSimulator::open(&args.cache)?;
-    stop_flag()?;
+    stop_flag();
     let recorded = with_bar(&source, &|bar| Facts::of_captured(&captured, &source, bar))?;
     let settle = args.settle;
     let Some(as_recorded) = simulated(settle, &captured, &machine, &sides[0])? else { return Ok(Exit::Interrupted) };
@@ -286,7 +286,7 @@ fn simulated(settle_ns: u64, captured: &Captured, machine: &Machine, side: &Vari
     let events = EventFolder::new(&folder.path().join("events"))?;
     let recording = Recording { events: Some(&events), traces: None, others: &Simulator };
     let bar = RunBar::new();
-    let done = compare(&recording, &experiment, 1, &bar, stop_flag()?);
+    let done = compare(&recording, &experiment, 1, &bar, stop_flag());
     bar.finish();
     if !done?.complete {
         return Ok(None);
@@ -307,7 +307,7 @@ fn compared(
 ) -> anyhow::Result<(Vec<Comparison>, Pictures)> {
     let load = (f64::from(captured.load) * args.scale).round().max(1.0) as u32;
     let times = RunTimes { settle_ns: args.settle, time_ns: args.time };
-    let stop = stop_flag()?;
+    let stop = stop_flag();
     let (mut found, mut pictures) = (Vec::new(), Pictures::default());
     for with in &sides[1..] {
         let mut experiment = experiment(captured, file(args), load, machine, [&sides[0], with], times)?;

@@ -143,3 +143,18 @@ fn a_check_of_a_scheduler_that_hangs_ends_with_a_finding() {
         assert!(text.contains("\nfault: a program did what it may not, or hung in "), "{mode}: {text}");
     }
 }
+
+/// As it is typed: the workload is the command's standard input, which its worker reads no more.
+#[test]
+fn a_printed_command_finds_the_same_again() {
+    let output = wakelab(here(), &["scx-check", &HANGS["scx:".len()..], "--machine", "test-2c", "--budget", "2"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let (_, again) = text.split_once("  again: wakelab ").unwrap_or_else(|| panic!("a command: {text}"));
+    let end = again.find("\nEND").unwrap_or_else(|| panic!("a workload: {again}")) + "\nEND\n".len();
+    let script = format!("'{}' {}", env!("CARGO_BIN_EXE_wakelab"), &again[..end]);
+    let output =
+        Command::new("timeout").args(["300", "sh", "-c", &script]).current_dir(here()).output().expect("sh runs");
+    let again = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{script}{again}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(again.contains("has gone through __schedule() 100001 times"), "{again}");
+}

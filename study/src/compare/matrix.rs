@@ -300,20 +300,19 @@ impl Line {
 fn collected(matrix: &Matrix, lines: &[Line]) -> MatrixComparison {
     let variants = matrix.variants.len();
     let repeats = matrix.experiments[0].repeats as usize;
+    let of_block = |block: usize| lines.iter().filter(move |line| line.block == block);
     let has_row = |line: &Line, variant: usize| !line.has_failed(variant) && line.whole() >= repeats;
     let comparison = |(at, experiment): (usize, &Experiment)| {
         let (block, variant) = (at / variants, at % variants);
-        let of_block = lines.iter().filter(|line| line.block == block);
-        let rows = of_block.filter(|line| has_row(line, variant)).map(|line| {
+        let rows = of_block(block).filter(|line| has_row(line, variant)).map(|line| {
             let [base, with] = line.sides(variant, line.whole());
             result::row(experiment, &experiment.cases[line.case], base, with)
         });
         let mut found = comparison_of(experiment, rows.collect());
-        let failed = lines.iter().filter(|line| line.block == block && line.has_failed(variant)).count();
+        let failed = of_block(block).filter(|line| line.has_failed(variant)).count();
         found.complete = found.rows.len() + failed == experiment.cases.len();
         // A round of repeats that was stopped is not the last one.
-        let of_block = lines.iter().filter(|line| line.block == block);
-        found.complete &= of_block.flat_map(|line| line.runs.iter().flatten()).all(Option::is_some);
+        found.complete &= of_block(block).flat_map(|line| line.runs.iter().flatten()).all(Option::is_some);
         found
     };
     let comparisons: Vec<Comparison> = matrix.experiments.iter().enumerate().map(comparison).collect();
@@ -323,7 +322,7 @@ fn collected(matrix: &Matrix, lines: &[Line]) -> MatrixComparison {
             has_row(line, variant).then(|| std::mem::replace(next, *next + 1))
         };
         let mut rows = Vec::new();
-        for line in lines.iter().filter(|line| line.block == block) {
+        for line in of_block(block) {
             rows.push(next.iter_mut().enumerate().map(|next| row(next, line)).collect::<Vec<_>>());
         }
         rows.retain(|line| line.iter().any(Option::is_some));

@@ -295,8 +295,8 @@ pub(crate) fn run_base(
     run_named(runner, experiment, case, id, stop)
 }
 
-/// The runs of an experiment that are called so, each with its setup and when measuring begins, ns: one for each side
-/// and case of that name.
+/// The runs of an experiment that are called so, each with its setup and when measuring begins, ns: one for each case
+/// of that name.
 pub(crate) fn named_setup<'e>(
     experiment: &'e Experiment,
     question: &Question,
@@ -310,8 +310,10 @@ pub(crate) fn named_setup<'e>(
     };
     experiment.cases.iter().filter_map(move |case| {
         let id = RunId { number, ..id_of(experiment, case, with, repeat) };
-        let (setup, settle_ns) = setup_of(experiment, case, with, repeat);
-        is_it(&id).then_some((id, setup, settle_ns))
+        is_it(&id).then(|| {
+            let (setup, settle_ns) = setup_of(experiment, case, with, repeat);
+            (id, setup, settle_ns)
+        })
     })
 }
 

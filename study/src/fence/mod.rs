@@ -24,7 +24,7 @@ pub mod worker;
 
 pub use process::Start;
 pub use runs::serve_runs;
-pub(crate) use runs::{Answer, Question, answer, serve_all};
+pub(crate) use runs::{Answer, Question, answer};
 
 use process::{Exchanged, Process};
 use serde::Serialize;
@@ -65,10 +65,10 @@ impl Fence {
 
     /// Asks a worker, and starts one if all are busy. Once `stop` is set, the worker is killed.
     pub(crate) fn ask<Q: Serialize, A: DeserializeOwned>(&self, question: &Q, stop: &AtomicBool) -> Asked<A> {
-        let question = postcard::to_stdvec(question).expect("plain data can be written to memory");
         let Some(start) = self.start.as_ref().filter(|_| !self.gave_up.load(Ordering::Relaxed)) else {
             return Asked::Nobody;
         };
+        let question = postcard::to_stdvec(question).expect("plain data can be written to memory");
         loop {
             let waiting = self.idle().pop();
             let was_idle = waiting.is_some();

@@ -107,11 +107,6 @@ pub(crate) fn answer<'e>(experiments: impl IntoIterator<Item = &'e Experiment>, 
 pub fn serve_runs<'e>(experiments: impl IntoIterator<Item = &'e Experiment>) {
     if is_worker() {
         let experiments: Vec<&Experiment> = experiments.into_iter().collect();
-        serve_all(|question| answer(experiments.iter().copied(), question));
+        serve(|question: Question| answer(experiments.iter().copied(), &question));
     }
-}
-
-/// The same of whatever knows its experiments.
-pub(crate) fn serve_all(answer: impl Fn(&Question) -> Answer) {
-    serve(|question: Question| answer(&question));
 }

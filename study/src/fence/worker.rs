@@ -9,6 +9,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::process;
 use std::sync::mpsc::{Receiver, channel};
@@ -64,7 +65,10 @@ pub fn begin() -> io::Result<()> {
     setrlimit(Resource::As, Rlimit { current: Some(memory), maximum: Some(memory) })?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     let (send, questions) = channel();
-    let mut stdin = io::stdin();
+    // Questions get a descriptor of their own: an input of the command may be /dev/stdin, which is empty here.
+    let mut stdin = File::from(rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?);
+    let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty())?;
+    rustix::stdio::dup2_stdin(null)?;
     if let Some(hello) = read_frame(&mut stdin)?
         && let Ok(hello) = postcard::from_bytes::<Hello>(&hello)
     {

@@ -406,7 +406,7 @@ impl Check<'_> {
             }
             Asked::Died(how) => {
                 let what = format!("the process that ran it has ended ({how})");
-                Ok(Some((Seen { findings: vec![Finding::fault(what)], ..Seen::default() }, Vec::new())))
+                Ok(fault(what))
             }
             Asked::Stopped => Ok(None),
             Asked::Nobody => self.once_here(subject, until, timeout_ms),
@@ -418,7 +418,7 @@ impl Check<'_> {
         let machine = &self.machines[subject.machine];
         caught(|| self.once_uncaught(machine, subject.workload, until, timeout_ms)).unwrap_or_else(|panic| {
             let what = format!("the run panicked, which is a bug of wakelab ({panic})");
-            Ok(Some((Seen { findings: vec![Finding::fault(what)], ..Seen::default() }, Vec::new())))
+            Ok(fault(what))
         })
     }
 
@@ -476,10 +476,10 @@ fn read_toml(toml: &str) -> Result<Workload, SimError> {
     from_toml(toml, Path::new("drawn.toml"), 1).map_err(|error| SimError::Workload(error.to_string()))
 }
 
-impl Finding {
-    fn fault(what: String) -> Self {
-        Finding { kind: Kind::Fault, key: key_of(&what), what }
-    }
+/// A run of which nothing is seen but a fault.
+fn fault(what: String) -> Found {
+    let fault = Finding { kind: Kind::Fault, key: key_of(&what), what };
+    Some((Seen { findings: vec![fault], ..Seen::default() }, Vec::new()))
 }
 
 /// Tasks that are alike, of which one ran much longer than another.
