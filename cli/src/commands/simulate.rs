@@ -271,8 +271,8 @@ const LARGE_BYTES: u64 = 64 << 20;
 fn say_if_large(flag: &str, path: &Path, bytes: u64) {
     if bytes >= LARGE_BYTES {
         say!(
-            "note: {flag}: {} bytes in {}. All events are written, those of settling, too. For less, shorten --settle and \
-             --time (settle and time in a file), or give one --workload at one --load",
+            "note: {flag}: {} bytes in {}. All events are written, those of settling, too. For less, shorten --settle \
+             and --time (settle and time in a file), or give one --workload at one --load",
             thousands(bytes),
             path.display()
         );
