@@ -111,9 +111,9 @@ fn system_include(clang: &Clang) -> impl Iterator<Item = String> {
 fn licences(source: &str) -> Vec<&str> {
     let marked = |line: &&str| line.contains("(\"license\")") && !line.trim_start().starts_with("static");
     let name = |line: &'_ str| {
-        let before = &line[..line.find('[')?];
-        let start = before.trim_end().rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
-        Some((start + 1, before.trim_end().len()))
+        let before = line[..line.find('[')?].trim_end();
+        let start = before.bytes().rposition(|byte| !byte.is_ascii_alphanumeric() && byte != b'_')? + 1;
+        Some((start, before.len()))
     };
     source.lines().filter(marked).filter_map(|line| name(line).map(|(start, end)| &line[start..end])).collect()
 }
@@ -360,8 +360,9 @@ mod tests {
     fn licences_are_found_by_their_section() {
         let source = "char _license[] SEC(\"license\") = \"GPL\";\n\
                       char LICENSE[4] __attribute__((section(\"license\")));\n\
-                      static char own[] SEC(\"license\") = \"GPL\";\nint x SEC(\"data\");";
-        assert_eq!(licences(source), ["_license", "LICENSE"]);
+                      static char own[] SEC(\"license\") = \"GPL\";\nint x SEC(\"data\");\n\
+                      //\u{a0}_after[] SEC(\"license\")";
+        assert_eq!(licences(source), ["_license", "LICENSE", "_after"]);
     }
 
     #[test]
