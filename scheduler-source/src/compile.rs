@@ -126,7 +126,7 @@ fn dependencies(rule: &str) -> Vec<PathBuf> {
     let mut characters = files.chars().peekable();
     while let Some(c) = characters.next() {
         match c {
-            '\\' if characters.peek() == Some(&' ') => file.extend(characters.next()),
+            '\\' if matches!(characters.peek(), Some(' ' | '#')) => file.extend(characters.next()),
             '$' if characters.peek() == Some(&'$') => file.extend(characters.next()),
             c if c.is_whitespace() => found.push(std::mem::take(&mut file)),
             c => file.push(c),
@@ -366,9 +366,9 @@ mod tests {
     }
 
     #[test]
-    fn rules_name_files_with_blanks_too() {
-        let rule = "main.bpf.o: src/main.bpf.c \\\n  /a\\ b/x.h \\\n  /c$$d.h\n";
-        assert_eq!(dependencies(rule), ["src/main.bpf.c", "/a b/x.h", "/c$d.h"].map(PathBuf::from));
+    fn rules_name_files_with_characters_of_make_too() {
+        let rule = "main.bpf.o: src/main.bpf.c \\\n  /a\\ b/x.h \\\n  /c$$d.h /e\\#f.h\n";
+        assert_eq!(dependencies(rule), ["src/main.bpf.c", "/a b/x.h", "/c$d.h", "/e#f.h"].map(PathBuf::from));
     }
 
     /// Two sources that each define their licence, read the same field of a kernel's struct, and call each other. An
