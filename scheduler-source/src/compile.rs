@@ -155,8 +155,9 @@ impl Compilation {
     /// What is passed for each source, besides what is made of it.
     fn common(&self) -> Vec<String> {
         let mut common = [self.flags.as_slice(), &self.more].concat();
-        // Nobody reads the warnings of a scheduler that is only run. Where it lies is no part of what it does.
-        common.extend(words("-w -fdebug-compilation-dir=. -g -O2 -target bpf"));
+        // Nobody reads the warnings of a scheduler that is only run. Where it lies is no part of what it does. Clang
+        // writes what made it crash into the folder for temporary files, which a source can bring about.
+        common.extend(words("-w -fno-crash-diagnostics -fdebug-compilation-dir=. -g -O2 -target bpf"));
         common
     }
 
@@ -343,7 +344,7 @@ mod tests {
         };
         let steps = compilation.steps(Path::new("/w"), Path::new("/w/weak.h"), Path::new("/w/o.o"), &[]);
         let steps: Vec<String> = steps.iter().map(|step| step.join(" ")).collect();
-        let common = "-DX -w -fdebug-compilation-dir=. -g -O2 -target bpf";
+        let common = "-DX -w -fno-crash-diagnostics -fdebug-compilation-dir=. -g -O2 -target bpf";
         let bitcode = "-include /w/weak.h -emit-llvm -Xclang -disable-llvm-passes";
         let link = "-Xclang -mlink-bitcode-file -Xclang /w/0.bc -Xclang -mlink-bitcode-file -Xclang /w/1.bc";
         assert_eq!(
@@ -371,12 +372,20 @@ mod tests {
         assert_eq!(dependencies(rule), ["src/main.bpf.c", "/a b/x.h", "/c$d.h", "/e#f.h"].map(PathBuf::from));
     }
 
+    /// Whether what needs clang is run.
+    fn runs_clang() -> bool {
+        let runs = std::env::var_os("WAKELAB_SCHEDULERS").is_some_and(|set| set == "1");
+        if !runs {
+            eprintln!("not run: WAKELAB_SCHEDULERS=1 runs what needs clang");
+        }
+        runs
+    }
+
     /// Two sources that each define their licence, read the same field of a kernel's struct, and call each other. An
     /// object that libbpf can relocate has fields as numbers with `:` between them.
     #[test]
     fn clang_links_two_sources() {
-        if std::env::var_os("WAKELAB_SCHEDULERS").is_none_or(|set| set != "1") {
-            eprintln!("not run: WAKELAB_SCHEDULERS=1 runs what needs clang");
+        if !runs_clang() {
             return;
         }
         let stop = AtomicBool::new(false);
@@ -412,6 +421,26 @@ mod tests {
         assert_ne!(compilation.key(with, &budget).unwrap(), key);
         let error = compilation.compile(with, into.path(), &budget).unwrap_err().text(&[]);
         assert!(error.contains("other.bpf.c:4:") && error.contains("error: no member named 'nope'"), "{error}");
+    }
+
+    /// A source that makes clang crash, by which clang would write the source and a script beside temporary files.
+    #[test]
+    fn a_clang_that_crashes_leaves_nothing() {
+        if !runs_clang() {
+            return;
+        }
+        let stop = AtomicBool::new(false);
+        let clang = Clang::find(&stop).expect("a clang");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("main.bpf.c"), "#pragma clang __debug crash\n").unwrap();
+        let checkout = Checkout::closed(folder.path()).unwrap();
+        let main = "main.bpf.c".into();
+        let compilation = Compilation { checkout, main, others: Vec::new(), flags: Vec::new(), more: Vec::new() };
+        let arguments = [compilation.common(), words("-M main.bpf.c")].concat();
+        let work = tempfile::tempdir().unwrap();
+        let bare = Clang { bwrap: None, ..clang };
+        assert!(bare.run(&compilation.view(Some(work.path())), &arguments, &stop).is_err());
+        assert_eq!(std::fs::read_dir(work.path()).unwrap().count(), 0);
     }
 
     #[test]
