@@ -100,7 +100,7 @@ pub fn bwrap() -> Option<PathBuf> {
 pub fn confinement() -> Result<PathBuf, String> {
     let bwrap = bwrap().ok_or("bwrap is not in PATH; install bubblewrap (apt-get install bubblewrap)")?;
     let never = std::sync::atomic::AtomicBool::new(false);
-    let ended = crate::child::run(confined(Some(&bwrap), Path::new("/bin/true"), &View::default()), &never);
+    let ended = crate::child::run(confined(Some(&bwrap), Path::new("/bin/true"), &View::default()), &never, None);
     let place = bwrap.display();
     match ended {
         Ok(ended) if ended.status.success() => Ok(bwrap),
@@ -139,7 +139,7 @@ mod tests {
             work.display()
         );
         command.args(["-c", &script]);
-        let ended = run(command, &AtomicBool::new(false)).unwrap();
+        let ended = run(command, &AtomicBool::new(false), None).unwrap();
         let text = String::from_utf8(ended.stdout).unwrap();
         assert!(text.starts_with("mine") && !text.contains("secret"), "{text}");
         assert!(text.lines().any(|line| line.trim_start_matches("mine").parse() == Ok(MEMORY_KIB)), "{text}");
@@ -151,7 +151,7 @@ mod tests {
     fn without_bubblewrap_there_are_bounds() {
         let mut command = confined(None, Path::new("/bin/sh"), &View::default());
         command.args(["-c", "ulimit -v; ulimit -c; pwd; env"]);
-        let text = String::from_utf8(run(command, &AtomicBool::new(false)).unwrap().stdout).unwrap();
+        let text = String::from_utf8(run(command, &AtomicBool::new(false), None).unwrap().stdout).unwrap();
         assert!(text.starts_with(&format!("{MEMORY_KIB}\n0\n/\n")), "{text}");
         assert!(!text.contains("HOME="), "{text}");
     }
