@@ -978,10 +978,13 @@ impl Ext {
         clock_task: u64,
     ) {
         let (log, local, since) = (self.log.take(), self.stats.local, self.rqs[cpu as usize].lately.since);
+        // sched_info_arrive() is part of a switch, which this is not.
+        let info = self.task(p).sched_info;
         if queued {
             self.enqueue(ops, cpu, p, flags, Some(cpu), false);
         }
         self.set_next_task(ops, cpu, p, clock_task);
+        self.task_mut(p).sched_info = info;
         (self.log, self.stats.local, self.rqs[cpu as usize].lately.since) = (log, local, since);
     }
 
@@ -1221,12 +1224,16 @@ impl Ext {
         self.runnable_seq += 1;
         let seq = self.runnable_seq;
         let task = self.task_mut(p);
-        // sched_info_enqueue()
-        task.sched_info.last_queued.get_or_insert(now);
         if std::mem::take(&mut task.reset_runnable_at) {
             task.runnable_at = now;
         }
         task.runnable = Some(seq);
+    }
+
+    /// `sched_info_enqueue()`.
+    fn sched_info_enqueue(&mut self, p: TaskId) {
+        let now = self.now;
+        self.task_mut(p).sched_info.last_queued.get_or_insert(now);
     }
 
     /// `enqueue_task_scx()`: a wake-up or a fork puts a task on a run queue.
@@ -1255,6 +1262,10 @@ impl Ext {
             return;
         }
         self.set_runnable(p);
+        // ENQUEUE_RESTORE
+        if enq_flags & DEQUEUE_SAVE == 0 {
+            self.sched_info_enqueue(p);
+        }
         self.task_mut(p).queued = true;
         self.rqs[cpu as usize].nr_running += 1;
         if !migrating {
@@ -1556,8 +1567,10 @@ impl Ext {
         let now = self.now;
         let task = self.task_mut(p);
         task.queued = false;
-        // sched_info_dequeue()
-        task.sched_info.run_delay += task.sched_info.last_queued.take().map_or(0, |since| now - since);
+        if deq_flags & DEQUEUE_SAVE == 0 {
+            // sched_info_dequeue()
+            task.sched_info.run_delay += task.sched_info.last_queued.take().map_or(0, |since| now - since);
+        }
         self.waits[p.0 as usize].clear();
         self.rqs[cpu as usize].nr_running -= 1;
         self.dispatch_dequeue(p);
@@ -1873,6 +1886,8 @@ impl Ext {
         self.call(ops, Some(cpu), Call::Stopping { p, runnable: true });
         self.task_mut(p).switches[1] += 1;
         self.set_runnable(p);
+        // sched_info_depart()
+        self.sched_info_enqueue(p);
         self.note(p, What::Stopped { slice_left: ops.slice(p) != 0 });
         if ops.slice(p) != 0 {
             if self.task(p).immed {

@@ -127,6 +127,27 @@ fn a_task_hears_of_its_affinity_off_its_run_queue() {
     }
 }
 
+/// `enqueue_task()` and `dequeue_task()` leave `sched_info` alone where a task comes back at once (DEQUEUE_SAVE).
+#[test]
+fn a_change_is_no_wait_and_no_arrival() {
+    for rules in KERNELS {
+        let (mut ext, mut ops) = with_tasks(rules, &STATES, 0, 2);
+        ext.now = 1_000;
+        run(&mut ext, &mut ops, 0, 2);
+        wake(&mut ext, &mut ops, 1, 0);
+        let before = [0, 1].map(|p| ext.task(TaskId(p)).sched_info);
+        assert_eq!((before[0].last_arrival, before[1].last_queued), (1_000, Some(1_000)));
+        ops.does(move |_, ext, _| {
+            assert_eq!([0, 1].map(|p| ext.task(TaskId(p)).sched_info), before);
+            0
+        });
+        ext.now = 5_000;
+        ext.setaffinity(&mut ops, 2, P, PINNED + 2, 4_000);
+        ext.setaffinity(&mut ops, 0, TaskId(1), PINNED, 4_000);
+        assert_eq!([0, 1].map(|p| ext.task(TaskId(p)).sched_info), before);
+    }
+}
+
 #[test]
 fn a_task_hears_of_its_nice_value_off_its_run_queue() {
     for rules in KERNELS {
