@@ -700,7 +700,7 @@ impl Ext {
         }
         self.scx_update_idle(ops, cpu, false, true);
         let task = self.task_mut(p);
-        (task.cpu, task.queued) = (cpu, true);
+        (task.cpu, task.queued, task.state) = (cpu, true, TASK_RUNNING);
         self.rqs[cpu as usize].nr_running += 1;
         self.call(ops, Some(cpu), Call::Runnable { p, enq_flags: SCX_ENQ_WAKEUP });
         ops.set_slice(p, SCX_SLICE_DFL);
@@ -711,6 +711,7 @@ impl Ext {
 
     /// It sleeps again, and its CPU looks for something to run.
     pub fn sleeps_unseen<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) {
+        self.task_mut(p).state = TASK_INTERRUPTIBLE;
         self.call(ops, Some(cpu), Call::Stopping { p, runnable: false });
         self.call(ops, Some(cpu), Call::Quiescent { p, deq_flags: SCX_DEQ_SLEEP });
         self.task_mut(p).queued = false;
@@ -867,6 +868,8 @@ impl Ext {
             // sched_change_end(), wakeup_preempt_scx()
             self.schedule_reenq_local(cpu, 0);
         }
+        // Whether it sleeps is not told while it is of another class.
+        self.task_mut(p).state = TASK_INTERRUPTIBLE;
     }
 
     /// The running task, of a class above, becomes one of the class, and runs on until the CPU reschedules
@@ -1266,7 +1269,8 @@ impl Ext {
         if enq_flags & DEQUEUE_SAVE == 0 {
             self.sched_info_enqueue(p);
         }
-        self.task_mut(p).queued = true;
+        let task = self.task_mut(p);
+        (task.queued, task.state) = (true, TASK_RUNNING);
         self.rqs[cpu as usize].nr_running += 1;
         if !migrating {
             self.call(ops, Some(cpu), Call::Runnable { p, enq_flags });
@@ -1557,6 +1561,11 @@ impl Ext {
         }
         if !self.task(p).queued {
             return;
+        }
+        if deq_flags & SCX_DEQ_SLEEP != 0 {
+            // do_task_dead(), or what the task has set before it waits.
+            let task = self.task_mut(p);
+            task.state = if task.exiting { TASK_DEAD } else { TASK_INTERRUPTIBLE };
         }
         self.ops_dequeue(ops, cpu, p, deq_flags);
         if self.rqs[cpu as usize].curr == Curr::Ext(p) {

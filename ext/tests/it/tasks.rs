@@ -1,6 +1,8 @@
 //! Tasks join, change and leave; CPUs that forget them are found.
 
 use crate::support::{KERNELS, PINNED, ext, message, pick, rescheds, run, wake, with_tasks};
+use std::cell::RefCell;
+use std::rc::Rc;
 use wakelab_ext::entity::Curr;
 use wakelab_ext::ext::Joins;
 use wakelab_ext::flags::*;
@@ -145,6 +147,37 @@ fn a_change_is_no_wait_and_no_arrival() {
         ext.setaffinity(&mut ops, 2, P, PINNED + 2, 4_000);
         ext.setaffinity(&mut ops, 0, TaskId(1), PINNED, 4_000);
         assert_eq!([0, 1].map(|p| ext.task(TaskId(p)).sched_info), before);
+    }
+}
+
+/// `do_set_cpus_allowed()` of a task that runs or waits, its sleep, and `do_task_dead()`.
+#[test]
+fn a_task_is_not_asleep_while_it_is_changed() {
+    for rules in KERNELS {
+        let (mut ext, mut ops) = with_tasks(rules, &STATES, 0, 2);
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let states = Rc::clone(&seen);
+        ops.does(move |_, ext, call| {
+            if let Call::Stopping { p, .. } | Call::Dequeue { p, .. } | Call::Quiescent { p, .. } = call {
+                states.borrow_mut().push(ext.task(p).state);
+            } else if let Call::SetCpumask { p } = call {
+                assert_eq!(ext.task(p).state, TASK_RUNNING);
+            }
+            0
+        });
+        wake(&mut ext, &mut ops, 1, 2);
+        ext.setaffinity(&mut ops, 2, TaskId(1), PINNED + 2, 0);
+        run(&mut ext, &mut ops, 0, 1);
+        ext.setaffinity(&mut ops, 1, P, PINNED + 1, 0);
+        assert_eq!(seen.take(), [TASK_RUNNING; 4]);
+        ext.dequeue_task(&mut ops, 1, P, SCX_DEQ_SLEEP);
+        assert_eq!((seen.take(), ext.task(P).state), (vec![TASK_INTERRUPTIBLE; 2], TASK_INTERRUPTIBLE));
+        assert_eq!(pick(&mut ext, &mut ops, 1), None);
+        run(&mut ext, &mut ops, 0, 1);
+        ext.exiting(&mut ops, 1, P, 0);
+        assert_eq!((seen.take(), ext.task(P).state), (vec![TASK_RUNNING; 2], TASK_RUNNING));
+        ext.dequeue_task(&mut ops, 1, P, SCX_DEQ_SLEEP);
+        assert_eq!((seen.take(), ext.task(P).state), (vec![TASK_DEAD; 2], TASK_DEAD));
     }
 }
 
