@@ -1,7 +1,7 @@
 //! What tasks and CPUs have of sched_ext: `struct sched_ext_entity` and `struct scx_rq`.
 
 use crate::dispatch_q::{DispatchQ, Key};
-use crate::flags::{SCX_CPUPERF_ONE, SCX_DSQ_INVALID};
+use crate::flags::{SCX_CPUPERF_ONE, SCX_DSQ_INVALID, TASK_INTERRUPTIBLE};
 use crate::ops::Op;
 use crate::stall::Lately;
 use std::collections::VecDeque;
@@ -50,6 +50,9 @@ pub struct Entity {
     pub enabled: bool,
     /// `SCX_TASK_QUEUED`.
     pub queued: bool,
+    /// `p->__state`, but for a task that wakes or is forked: `TASK_RUNNING`, [`TASK_INTERRUPTIBLE`] or `TASK_DEAD`. One
+    /// that is only changed runs meanwhile, too.
+    pub state: u32,
     /// `SCX_TASK_IN_CUSTODY`.
     pub in_custody: bool,
     /// Where it waits, and its place there.
@@ -116,6 +119,7 @@ impl Default for Entity {
             ready: false,
             enabled: false,
             queued: false,
+            state: TASK_INTERRUPTIBLE,
             in_custody: false,
             dsq: None,
             dsq_seq: 0,

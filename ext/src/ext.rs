@@ -700,7 +700,7 @@ impl Ext {
         }
         self.scx_update_idle(ops, cpu, false, true);
         let task = self.task_mut(p);
-        (task.cpu, task.queued) = (cpu, true);
+        (task.cpu, task.queued, task.state) = (cpu, true, TASK_RUNNING);
         self.rqs[cpu as usize].nr_running += 1;
         self.call(ops, Some(cpu), Call::Runnable { p, enq_flags: SCX_ENQ_WAKEUP });
         ops.set_slice(p, SCX_SLICE_DFL);
@@ -711,6 +711,7 @@ impl Ext {
 
     /// It sleeps again, and its CPU looks for something to run.
     pub fn sleeps_unseen<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) {
+        self.task_mut(p).state = TASK_INTERRUPTIBLE;
         self.call(ops, Some(cpu), Call::Stopping { p, runnable: false });
         self.call(ops, Some(cpu), Call::Quiescent { p, deq_flags: SCX_DEQ_SLEEP });
         self.task_mut(p).queued = false;
@@ -867,6 +868,8 @@ impl Ext {
             // sched_change_end(), wakeup_preempt_scx()
             self.schedule_reenq_local(cpu, 0);
         }
+        // Whether it sleeps is not told while it is of another class.
+        self.task_mut(p).state = TASK_INTERRUPTIBLE;
     }
 
     /// The running task, of a class above, becomes one of the class, and runs on until the CPU reschedules
@@ -978,10 +981,13 @@ impl Ext {
         clock_task: u64,
     ) {
         let (log, local, since) = (self.log.take(), self.stats.local, self.rqs[cpu as usize].lately.since);
+        // sched_info_arrive() is part of a switch, which this is not.
+        let info = self.task(p).sched_info;
         if queued {
             self.enqueue(ops, cpu, p, flags, Some(cpu), false);
         }
         self.set_next_task(ops, cpu, p, clock_task);
+        self.task_mut(p).sched_info = info;
         (self.log, self.stats.local, self.rqs[cpu as usize].lately.since) = (log, local, since);
     }
 
@@ -1221,12 +1227,16 @@ impl Ext {
         self.runnable_seq += 1;
         let seq = self.runnable_seq;
         let task = self.task_mut(p);
-        // sched_info_enqueue()
-        task.sched_info.last_queued.get_or_insert(now);
         if std::mem::take(&mut task.reset_runnable_at) {
             task.runnable_at = now;
         }
         task.runnable = Some(seq);
+    }
+
+    /// `sched_info_enqueue()`.
+    fn sched_info_enqueue(&mut self, p: TaskId) {
+        let now = self.now;
+        self.task_mut(p).sched_info.last_queued.get_or_insert(now);
     }
 
     /// `enqueue_task_scx()`: a wake-up or a fork puts a task on a run queue.
@@ -1255,7 +1265,12 @@ impl Ext {
             return;
         }
         self.set_runnable(p);
-        self.task_mut(p).queued = true;
+        // ENQUEUE_RESTORE
+        if enq_flags & DEQUEUE_SAVE == 0 {
+            self.sched_info_enqueue(p);
+        }
+        let task = self.task_mut(p);
+        (task.queued, task.state) = (true, TASK_RUNNING);
         self.rqs[cpu as usize].nr_running += 1;
         if !migrating {
             self.call(ops, Some(cpu), Call::Runnable { p, enq_flags });
@@ -1547,6 +1562,11 @@ impl Ext {
         if !self.task(p).queued {
             return;
         }
+        if deq_flags & SCX_DEQ_SLEEP != 0 {
+            // do_task_dead(), or what the task has set before it waits.
+            let task = self.task_mut(p);
+            task.state = if task.exiting { TASK_DEAD } else { TASK_INTERRUPTIBLE };
+        }
         self.ops_dequeue(ops, cpu, p, deq_flags);
         if self.rqs[cpu as usize].curr == Curr::Ext(p) {
             self.call(ops, Some(cpu), Call::Stopping { p, runnable: false });
@@ -1556,8 +1576,10 @@ impl Ext {
         let now = self.now;
         let task = self.task_mut(p);
         task.queued = false;
-        // sched_info_dequeue()
-        task.sched_info.run_delay += task.sched_info.last_queued.take().map_or(0, |since| now - since);
+        if deq_flags & DEQUEUE_SAVE == 0 {
+            // sched_info_dequeue()
+            task.sched_info.run_delay += task.sched_info.last_queued.take().map_or(0, |since| now - since);
+        }
         self.waits[p.0 as usize].clear();
         self.rqs[cpu as usize].nr_running -= 1;
         self.dispatch_dequeue(p);
@@ -1873,6 +1895,8 @@ impl Ext {
         self.call(ops, Some(cpu), Call::Stopping { p, runnable: true });
         self.task_mut(p).switches[1] += 1;
         self.set_runnable(p);
+        // sched_info_depart()
+        self.sched_info_enqueue(p);
         self.note(p, What::Stopped { slice_left: ops.slice(p) != 0 });
         if ops.slice(p) != 0 {
             if self.task(p).immed {

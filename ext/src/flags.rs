@@ -43,6 +43,13 @@ pub const SCX_TASK_REENQ_IMMED: u32 = 2 << 12;
 /// `SCX_TASK_REENQ_PREEMPTED`.
 pub const SCX_TASK_REENQ_PREEMPTED: u32 = 3 << 12;
 
+/// `TASK_RUNNING` of `p->__state`.
+pub const TASK_RUNNING: u32 = 0;
+/// `TASK_INTERRUPTIBLE`, here of all that sleep.
+pub const TASK_INTERRUPTIBLE: u32 = 1;
+/// `TASK_DEAD`.
+pub const TASK_DEAD: u32 = 0x80;
+
 /// `DEQUEUE_SAVE`, `ENQUEUE_RESTORE`: the task comes back at once, changed. This and the next two are the core's own
 /// (`kernel/sched/sched.h`), which schedulers see without a name.
 pub const DEQUEUE_SAVE: u64 = 2;

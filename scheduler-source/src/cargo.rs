@@ -94,7 +94,7 @@ impl Cargo<'_> {
         if let Some(path) = child::absolute_list("PATH") {
             command.env("PATH", path);
         }
-        let ended = child::run(command, self.stop).map_err(|error| {
+        let ended = child::run(command, self.stop, None).map_err(|error| {
             if error.kind() == std::io::ErrorKind::Interrupted {
                 return INTERRUPTED.to_owned();
             }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wakelab_input::files::INTERRUPTED;
 
 /// The most bytes of what a program prints: what cargo says of a thousand packages has 20 MB.
@@ -46,11 +46,21 @@ impl Drop for Group {
     }
 }
 
-/// Runs a program until it ends, or until `stop` is set.
+/// Runs a program until it ends, until `stop` is set, or for `limit` at most.
 ///
 /// # Errors
-/// Fails if it cannot be run, prints too much, or was stopped: then with the kind `Interrupted`.
-pub fn run(mut command: Command, stop: &AtomicBool) -> io::Result<Ended> {
+/// Fails if it cannot be run, prints too much, has not ended in time (then with the kind `TimedOut`), or was stopped
+/// (`Interrupted`).
+pub fn run(mut command: Command, stop: &AtomicBool, limit: Option<Duration>) -> io::Result<Ended> {
+    let began = Instant::now();
+    let goes_on = || match limit.filter(|&limit| began.elapsed() >= limit) {
+        _ if stop.load(Ordering::Relaxed) => Err(io::Error::new(io::ErrorKind::Interrupted, INTERRUPTED)),
+        Some(limit) => {
+            let what = format!("it does not end: {} s have passed", limit.as_secs());
+            Err(io::Error::new(io::ErrorKind::TimedOut, what))
+        }
+        None => Ok(()),
+    };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut group = Group { child: command.spawn()?, ended: false };
     let (stdout, stderr) = (group.child.stdout.take(), group.child.stderr.take());
@@ -80,18 +90,14 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> io::Result<Ended> {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("what it prints cannot be read")),
         }
-        if stop.load(Ordering::Relaxed) {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, INTERRUPTED));
-        }
+        goes_on()?;
     }
     // Both pipes are closed, so that it has ended or is about to.
     let status = loop {
         if let Some(status) = group.child.try_wait()? {
             break status;
         }
-        if stop.load(Ordering::Relaxed) {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, INTERRUPTED));
-        }
+        goes_on()?;
         std::thread::sleep(Duration::from_millis(1));
     };
     group.ended = true;
@@ -139,12 +145,12 @@ mod tests {
     #[test]
     fn what_a_program_prints_is_told() {
         let never = AtomicBool::new(false);
-        let ended = run(shell("echo out; echo err >&2; exit 3"), &never).unwrap();
+        let ended = run(shell("echo out; echo err >&2; exit 3"), &never, None).unwrap();
         assert_eq!(
             (ended.status.code(), &ended.stdout[..], &ended.stderr[..]),
             (Some(3), &b"out\n"[..], &b"err\n"[..])
         );
-        assert!(run(Command::new("/nowhere/program"), &never).is_err());
+        assert!(run(Command::new("/nowhere/program"), &never, None).is_err());
     }
 
     /// What the program has started ends, too: the file that it would write after a while is never there.
@@ -155,7 +161,7 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let command = shell(&format!("(sleep 600; :) & echo $! >{0}.part; mv {0}.part {0}; wait", started.display()));
         let flag = Arc::clone(&stop);
-        let running = std::thread::spawn(move || run(command, &flag).unwrap_err().kind());
+        let running = std::thread::spawn(move || run(command, &flag, None).unwrap_err().kind());
         let inner = loop {
             match std::fs::read_to_string(&started) {
                 Ok(text) => break text.trim().to_owned(),
@@ -169,6 +175,15 @@ mod tests {
             || std::fs::read_to_string(format!("/proc/{inner}/status")).is_ok_and(|text| text.contains("VmSize"));
         while left() {
             std::thread::yield_now();
+        }
+    }
+
+    /// While what it prints is open, and after it has closed that.
+    #[test]
+    fn a_program_that_waits_for_ever_ends() {
+        for script in ["sleep 600", "exec >&- 2>&-; sleep 600"] {
+            let error = run(shell(script), &AtomicBool::new(false), Some(Duration::from_millis(100))).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{script}: {error}");
         }
     }
 

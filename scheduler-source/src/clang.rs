@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use wakelab_input::files::INTERRUPTED;
 use wakelab_input::{printable, printable_lines};
 
@@ -26,6 +27,10 @@ pub struct Clang {
     /// The program that confines it; `None` if there is none, or if this clang does not run under it.
     pub bwrap: Option<PathBuf>,
 }
+
+/// How long clang may take in all. Its processor time is bounded, too, but it takes none where it waits, as for
+/// somebody who writes into a FIFO that a source includes.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// Why something was not compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +150,7 @@ impl Clang {
         let told = |bwrap: Option<&Path>, arguments: &[&str]| {
             let mut command = confined(bwrap, program, &View::default());
             command.args(arguments);
-            child::run(command, stop)
+            child::run(command, stop, Some(LIMIT))
         };
         let cannot = |error: io::Error| format!("{} cannot be run ({error}); {}", program.display(), install());
         if !program.is_file() {
@@ -175,7 +180,7 @@ impl Clang {
         let mut command = confined(self.bwrap.as_deref(), &self.program, &view);
         command.args(arguments);
         let folder = view.folder.unwrap_or(Path::new("/")).display();
-        let ended = child::run(command, stop).map_err(|error| match error.kind() {
+        let ended = child::run(command, stop, Some(LIMIT)).map_err(|error| match error.kind() {
             io::ErrorKind::Interrupted => INTERRUPTED.to_owned(),
             _ => failed_at(&self.program, "", &error),
         })?;

@@ -111,9 +111,9 @@ fn system_include(clang: &Clang) -> impl Iterator<Item = String> {
 fn licences(source: &str) -> Vec<&str> {
     let marked = |line: &&str| line.contains("(\"license\")") && !line.trim_start().starts_with("static");
     let name = |line: &'_ str| {
-        let before = &line[..line.find('[')?];
-        let start = before.trim_end().rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
-        Some((start + 1, before.trim_end().len()))
+        let before = line[..line.find('[')?].trim_end();
+        let start = before.bytes().rposition(|byte| !byte.is_ascii_alphanumeric() && byte != b'_')? + 1;
+        Some((start, before.len()))
     };
     source.lines().filter(marked).filter_map(|line| name(line).map(|(start, end)| &line[start..end])).collect()
 }
@@ -126,7 +126,7 @@ fn dependencies(rule: &str) -> Vec<PathBuf> {
     let mut characters = files.chars().peekable();
     while let Some(c) = characters.next() {
         match c {
-            '\\' if characters.peek() == Some(&' ') => file.extend(characters.next()),
+            '\\' if matches!(characters.peek(), Some(' ' | '#')) => file.extend(characters.next()),
             '$' if characters.peek() == Some(&'$') => file.extend(characters.next()),
             c if c.is_whitespace() => found.push(std::mem::take(&mut file)),
             c => file.push(c),
@@ -155,8 +155,9 @@ impl Compilation {
     /// What is passed for each source, besides what is made of it.
     fn common(&self) -> Vec<String> {
         let mut common = [self.flags.as_slice(), &self.more].concat();
-        // Nobody reads the warnings of a scheduler that is only run. Where it lies is no part of what it does.
-        common.extend(words("-w -fdebug-compilation-dir=. -g -O2 -target bpf"));
+        // Nobody reads the warnings of a scheduler that is only run. Where it lies is no part of what it does. Clang
+        // writes what made it crash into the folder for temporary files, which a source can bring about.
+        common.extend(words("-w -fno-crash-diagnostics -fdebug-compilation-dir=. -g -O2 -target bpf"));
         common
     }
 
@@ -343,7 +344,7 @@ mod tests {
         };
         let steps = compilation.steps(Path::new("/w"), Path::new("/w/weak.h"), Path::new("/w/o.o"), &[]);
         let steps: Vec<String> = steps.iter().map(|step| step.join(" ")).collect();
-        let common = "-DX -w -fdebug-compilation-dir=. -g -O2 -target bpf";
+        let common = "-DX -w -fno-crash-diagnostics -fdebug-compilation-dir=. -g -O2 -target bpf";
         let bitcode = "-include /w/weak.h -emit-llvm -Xclang -disable-llvm-passes";
         let link = "-Xclang -mlink-bitcode-file -Xclang /w/0.bc -Xclang -mlink-bitcode-file -Xclang /w/1.bc";
         assert_eq!(
@@ -360,22 +361,31 @@ mod tests {
     fn licences_are_found_by_their_section() {
         let source = "char _license[] SEC(\"license\") = \"GPL\";\n\
                       char LICENSE[4] __attribute__((section(\"license\")));\n\
-                      static char own[] SEC(\"license\") = \"GPL\";\nint x SEC(\"data\");";
-        assert_eq!(licences(source), ["_license", "LICENSE"]);
+                      static char own[] SEC(\"license\") = \"GPL\";\nint x SEC(\"data\");\n\
+                      //\u{a0}_after[] SEC(\"license\")";
+        assert_eq!(licences(source), ["_license", "LICENSE", "_after"]);
     }
 
     #[test]
-    fn rules_name_files_with_blanks_too() {
-        let rule = "main.bpf.o: src/main.bpf.c \\\n  /a\\ b/x.h \\\n  /c$$d.h\n";
-        assert_eq!(dependencies(rule), ["src/main.bpf.c", "/a b/x.h", "/c$d.h"].map(PathBuf::from));
+    fn rules_name_files_with_characters_of_make_too() {
+        let rule = "main.bpf.o: src/main.bpf.c \\\n  /a\\ b/x.h \\\n  /c$$d.h /e\\#f.h\n";
+        assert_eq!(dependencies(rule), ["src/main.bpf.c", "/a b/x.h", "/c$d.h", "/e#f.h"].map(PathBuf::from));
+    }
+
+    /// Whether what needs clang is run.
+    fn runs_clang() -> bool {
+        let runs = std::env::var_os("WAKELAB_SCHEDULERS").is_some_and(|set| set == "1");
+        if !runs {
+            eprintln!("not run: WAKELAB_SCHEDULERS=1 runs what needs clang");
+        }
+        runs
     }
 
     /// Two sources that each define their licence, read the same field of a kernel's struct, and call each other. An
     /// object that libbpf can relocate has fields as numbers with `:` between them.
     #[test]
     fn clang_links_two_sources() {
-        if std::env::var_os("WAKELAB_SCHEDULERS").is_none_or(|set| set != "1") {
-            eprintln!("not run: WAKELAB_SCHEDULERS=1 runs what needs clang");
+        if !runs_clang() {
             return;
         }
         let stop = AtomicBool::new(false);
@@ -411,6 +421,26 @@ mod tests {
         assert_ne!(compilation.key(with, &budget).unwrap(), key);
         let error = compilation.compile(with, into.path(), &budget).unwrap_err().text(&[]);
         assert!(error.contains("other.bpf.c:4:") && error.contains("error: no member named 'nope'"), "{error}");
+    }
+
+    /// A source that makes clang crash, by which clang would write the source and a script beside temporary files.
+    #[test]
+    fn a_clang_that_crashes_leaves_nothing() {
+        if !runs_clang() {
+            return;
+        }
+        let stop = AtomicBool::new(false);
+        let clang = Clang::find(&stop).expect("a clang");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("main.bpf.c"), "#pragma clang __debug crash\n").unwrap();
+        let checkout = Checkout::closed(folder.path()).unwrap();
+        let main = "main.bpf.c".into();
+        let compilation = Compilation { checkout, main, others: Vec::new(), flags: Vec::new(), more: Vec::new() };
+        let arguments = [compilation.common(), words("-M main.bpf.c")].concat();
+        let work = tempfile::tempdir().unwrap();
+        let bare = Clang { bwrap: None, ..clang };
+        assert!(bare.run(&compilation.view(Some(work.path())), &arguments, &stop).is_err());
+        assert_eq!(std::fs::read_dir(work.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -50,7 +50,10 @@ impl Budget {
     }
 
     /// Counts a file, or a folder that is looked through.
-    fn one_more(&self, path: &Path) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// Fails with the path if there were too many.
+    pub fn one_more(&self, path: &Path) -> Result<(), String> {
         let left = self.files.get().checked_sub(1);
         let most = LOAD_FILES_MAX;
         let left =

@@ -1,8 +1,9 @@
 //! What is kept between runs of the program, and for how long.
 
-use crate::files::{UNFINISHED, failed, written_by_all};
+use crate::files::{UNFINISHED, failed};
+use rustix::process::{getegid, geteuid};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -84,23 +85,59 @@ fn remove(path: &Path) {
     let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }
 
-/// Whether nobody else can put something else in the place of a folder, or of those above it: none may be written by
-/// all, unless only owners rename there, as in `/tmp`.
+/// Whose folders hold what is kept.
+struct Own {
+    users: Vec<u32>,
+    groups: Vec<u32>,
+}
+
+impl Own {
+    /// The user and the user's own group, root, and who could change everything without a folder here: the owner of the
+    /// system's root, which in a namespace may be nobody's number, and who may write to the home folder, where cargo's
+    /// configuration lies. In a container that is often not the user (root).
+    fn here() -> Self {
+        let mut own = Own { users: vec![0, geteuid().as_raw()], groups: vec![0, getegid().as_raw()] };
+        own.users.extend(fs::metadata("/").map(|root| root.uid()));
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        if let Some(home) = home.and_then(|home| fs::metadata(home).ok()) {
+            own.users.push(home.uid());
+            own.groups.extend((home.mode() & OF_GROUP != 0).then_some(home.gid()));
+        }
+        own
+    }
+
+    /// Why others could put something else in the place of what lies in a folder.
+    fn wrong(&self, user: u32, group: u32, mode: u32) -> Option<&'static str> {
+        if !self.users.contains(&user) {
+            return Some("it belongs to another user, who");
+        }
+        let others = mode & OF_ALL != 0 || mode & OF_GROUP != 0 && !self.groups.contains(&group);
+        (others && mode & STICKY == 0).then_some("other users may write there, and")
+    }
+}
+
+/// Bits of a folder's mode: its group, and all users, may write there; only owners rename and delete there, as in
+/// `/tmp`.
+const OF_GROUP: u32 = 0o020;
+const OF_ALL: u32 = 0o002;
+const STICKY: u32 = 0o1000;
+
+/// A folder by its path without links, if nobody else can put something else in its place, or in that of those above
+/// it: each is the user's own or the system's, and no others may write there, unless only owners rename there.
 ///
 /// # Errors
-/// Fails with the folder, and what to do.
-pub fn private(folder: &Path) -> Result<(), String> {
-    let whole = folder.ancestors().find_map(|there| there.canonicalize().ok());
-    for place in whole.iter().flat_map(|whole| whole.ancestors()) {
-        let mode = fs::metadata(place).map_err(|error| failed(place, error))?.permissions().mode();
-        const STICKY: u32 = 0o1000;
-        if written_by_all(place) && mode & STICKY == 0 {
-            let what = "all users may write there, and could change what is compiled";
+/// Fails if there is no such folder, or with the folder that others could change, and what to do.
+pub fn private(folder: &Path) -> Result<PathBuf, String> {
+    let whole = folder.canonicalize().map_err(|error| failed(folder, error))?;
+    let own = Own::here();
+    for place in whole.ancestors() {
+        let data = fs::metadata(place).map_err(|error| failed(place, error))?;
+        if let Some(why) = own.wrong(data.uid(), data.gid(), data.mode()) {
             let next = "set HOME or XDG_CACHE_HOME to a folder of your own, or give --cache DIR";
-            return Err(failed(place, format!("{what}; {next}")));
+            return Err(failed(place, format!("{why} could change what is compiled; {next}")));
         }
     }
-    Ok(())
+    Ok(whole)
 }
 
 #[cfg(test)]
@@ -136,12 +173,39 @@ mod tests {
 
     #[test]
     fn a_folder_of_all_users_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
         let all = tempfile::tempdir().unwrap();
         let inner = all.path().join("cache/schedulers");
-        assert_eq!(private(&inner), Ok(()));
-        fs::set_permissions(all.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(private(&inner).unwrap_err().contains("all users may write there"));
-        fs::set_permissions(all.path(), fs::Permissions::from_mode(0o1777)).unwrap();
-        assert_eq!(private(&inner), Ok(()));
+        fs::create_dir_all(&inner).unwrap();
+        let whole = Ok(inner.canonicalize().unwrap());
+        let with = |mode| {
+            fs::set_permissions(all.path(), fs::Permissions::from_mode(mode)).unwrap();
+            private(&inner)
+        };
+        assert_eq!(with(0o700), whole);
+        assert!(with(0o777).unwrap_err().contains("other users may write there"));
+        assert_eq!(with(0o1777), whole);
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(with(0o700).is_err(), "the folder itself");
+    }
+
+    #[test]
+    fn folders_of_others_are_refused() {
+        let own = Own { users: vec![0, 1000], groups: vec![0, 100] };
+        for (user, group, mode, refused) in [
+            (0, 0, 0o755, false),
+            (0, 0, 0o1777, false),
+            (1000, 100, 0o700, false),
+            // umask 002
+            (1000, 100, 0o775, false),
+            (1000, 100, 0o777, true),
+            (1000, 7, 0o755, false),
+            (1000, 7, 0o2775, true),
+            (0, 7, 0o775, true),
+            (1001, 100, 0o755, true),
+            (1001, 100, 0o1777, true),
+        ] {
+            assert_eq!(own.wrong(user, group, mode).is_some(), refused, "{user}:{group} {mode:o}");
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::files::{self, Budget, Checkout, MANIFEST_MAX, failed};
 use crate::kept;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -25,6 +25,9 @@ pub struct Manifests {
 
 /// The most packages that lie in folders.
 const PACKAGES_MAX: usize = 500;
+
+/// No file has a longer path (`PATH_MAX` of Linux), bytes.
+const PATH_MAX: usize = 4096;
 
 /// Tables of dependencies that have a say in what is resolved.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "build-dependencies"];
@@ -77,41 +80,66 @@ impl Read {
         Ok(None)
     }
 
-    /// The folders of a workspace's members. A `*` in their names stands for anything.
-    fn members(&self) -> Result<Vec<PathBuf>, String> {
+    /// The folders of a workspace's members, each once. A `*` in their names stands for anything.
+    fn members(&self, budget: &Budget) -> Result<Vec<PathBuf>, String> {
         let list = |key: &str| {
             let list = self.table.get("workspace").and_then(|workspace| workspace.get(key)?.as_array());
-            list.into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from).collect::<Vec<_>>()
+            list.into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from)
         };
-        let excluded = list("exclude");
-        let mut found = Vec::new();
-        for member in list("members") {
-            let mut places = vec![PathBuf::new()];
-            for part in member.components() {
-                let part = part.as_os_str().to_string_lossy().into_owned();
-                let mut next = Vec::new();
-                for place in places {
-                    let Some((before, after)) = part.split_once('*') else {
-                        next.push(place.join(&part));
-                        continue;
-                    };
-                    let here = self.checkout.folder.join(&place);
-                    let mut names: Vec<String> = std::fs::read_dir(&here)
-                        .map_err(|error| failed(&here, error))?
-                        .flatten()
-                        .take(PACKAGES_MAX)
-                        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-                        .filter(|name| name.starts_with(before) && name.ends_with(after))
-                        .collect();
-                    names.sort();
-                    next.extend(names.iter().map(|name| place.join(name)));
+        let excluded: BTreeSet<PathBuf> = list("exclude").collect();
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        for member in list("members").filter(|member| member.as_os_str().len() < PATH_MAX) {
+            for place in self.places(&member, budget)? {
+                let is_package = self.checkout.folder.join(&place).join("Cargo.toml").is_file();
+                if is_package && !place.ancestors().any(|above| excluded.contains(above)) && seen.insert(place.clone())
+                {
+                    found.push(place);
+                    self.few(found.len())?;
                 }
-                places = next;
             }
-            found.extend(places.into_iter().filter(|place| !excluded.iter().any(|out| place.starts_with(out))));
         }
-        found.retain(|place| self.checkout.folder.join(place).join("Cargo.toml").is_file());
         Ok(found)
+    }
+
+    /// The folders that the name of a member stands for. Each that is looked through is counted, and so is each file
+    /// and folder in there, as links may make many of one.
+    fn places(&self, member: &Path, budget: &Budget) -> Result<Vec<PathBuf>, String> {
+        let mut places = vec![PathBuf::new()];
+        for part in member.components() {
+            let part = part.as_os_str().to_string_lossy().into_owned();
+            let Some((before, after)) = part.split_once('*') else {
+                places.iter_mut().for_each(|place| place.push(&part));
+                continue;
+            };
+            let mut next = Vec::new();
+            for place in places {
+                let here = self.checkout.folder.join(&place);
+                budget.one_more(&here)?;
+                let mut names: Vec<String> = Vec::new();
+                for entry in std::fs::read_dir(&here).map_err(|error| failed(&here, error))?.flatten() {
+                    budget.one_more(&here)?;
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    if name.starts_with(before) && name.ends_with(after) && entry.path().is_dir() {
+                        names.push(name);
+                    }
+                }
+                self.few(next.len() + names.len())?;
+                names.sort();
+                next.extend(names.iter().map(|name| place.join(name)));
+            }
+            places = next;
+        }
+        Ok(places)
+    }
+
+    /// Refuses more folders of members than are taken.
+    fn few(&self, folders: usize) -> Result<(), String> {
+        match folders > PACKAGES_MAX {
+            true => {
+                Err(failed(&self.path(), format!("its members are more than {PACKAGES_MAX} folders; expected fewer")))
+            }
+            false => Ok(()),
+        }
     }
 }
 
@@ -138,7 +166,7 @@ impl Manifests {
         if has_root {
             copier.number(checkout.clone())?;
         } else {
-            for member in asked.members()? {
+            for member in asked.members(budget)? {
                 copier.number(checkout.at(&member)?)?;
             }
         }
@@ -432,6 +460,31 @@ mod tests {
         let graph = resolve(&root, work.path()).unwrap();
         assert_eq!((graph.root, graph.packages.len()), (None, 3));
         assert!(!root.join("Cargo.lock").exists());
+    }
+
+    /// Links that lead back, so that each `*` stands for as many folders as there are links; a name that stands for the
+    /// same folders again and again; and packages among more files than members that there may be.
+    #[test]
+    fn members_are_bounded_wherever_they_lie() {
+        let all = tempfile::tempdir().unwrap();
+        let members = |folder: &str, text: &str| {
+            write(all.path(), &[(folder, text)]);
+            let checkout = Checkout::closed(&all.path().join(folder)).unwrap();
+            let budget = Budget::default();
+            Read::of(checkout, &budget).unwrap().members(&budget)
+        };
+        let package = "[package]\nname = \"a\"\n";
+        write(all.path(), &[("links/last", package), ("files/z/last", package)]);
+        (0..30).for_each(|n| std::os::unix::fs::symlink(".", all.path().join(format!("links/l{n}"))).unwrap());
+        (0..=PACKAGES_MAX).for_each(|n| fs::write(all.path().join(format!("files/z/f{n}")), "").unwrap());
+        let last = Ok(vec![PathBuf::from("last")]);
+        assert_eq!(members("links", "workspace = { members = [\"la*\", \"l*t\"] }"), last);
+        let error = members("links", "workspace = { members = [\"*/*/*/*\"] }").unwrap_err();
+        assert!(error.contains("links/Cargo.toml: its members are more than 500 folders"), "{error}");
+        assert_eq!(members("files/z", "workspace = { members = [\"*\"], exclude = [\"src\"] }"), last);
+        let error =
+            members("files/z", &format!("workspace = {{ members = [{}] }}", "\"*\",".repeat(1000))).unwrap_err();
+        assert!(error.contains("a scheduler of more than 20000 files"), "{error}");
     }
 
     #[test]

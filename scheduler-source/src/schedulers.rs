@@ -196,16 +196,14 @@ impl Builder {
     /// The folder for what is made.
     fn work(&self) -> Result<PathBuf, String> {
         if let Some(folder) = &self.folder {
-            kept::private(folder)?;
-            return Ok(folder.clone());
+            files::create(folder)?;
+            return kept::private(folder);
         }
         let mut temporary = self.temporary.lock().map_err(|_| "making a folder panicked before".to_owned())?;
         if let Some(folder) = &*temporary {
             return Ok(folder.path().to_owned());
         }
-        let scratch = (self.scratch)();
-        let scratch = std::path::absolute(&scratch).unwrap_or(scratch);
-        kept::private(&scratch)?;
+        let scratch = kept::private(&(self.scratch)())?;
         let made = tempfile::Builder::new().prefix(files::UNFINISHED).tempdir_in(&scratch);
         let made = made.map_err(|error| files::failed(&scratch, error))?;
         Ok(temporary.insert(made).path().to_owned())

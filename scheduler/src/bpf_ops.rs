@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use wakelab_bpf::image::{MapKind, Variable};
 use wakelab_bpf::machine::{Counts, Fault, Kernel, Machine};
 use wakelab_ext::ext::{DsqIter, Ext, KTIME_MAX};
-use wakelab_ext::flags::{SCX_DEQ_SLEEP, SCX_ENQ_WAKEUP, SCX_WAKE_TTWU};
+use wakelab_ext::flags::{SCX_ENQ_WAKEUP, SCX_WAKE_TTWU, TASK_RUNNING};
 use wakelab_ext::ops::{Call, ExitKind, Host, Op, Ops, Priorities, ProgramCosts, TaskFields, TaskInfo};
 use wakelab_sched::runqueue::TaskId;
 
@@ -287,23 +287,17 @@ impl Running<'_> {
     }
 }
 
-/// `p->__state` while an operation runs, where it is not what the run queues tell: a task that wakes is TASK_WAKING up
-/// to `ttwu_do_wakeup()`, one that is forked TASK_NEW, one that goes to sleep TASK_INTERRUPTIBLE before it leaves its
-/// queue.
+/// `p->__state` while an operation runs, where it is not that of the task's entity: a task that wakes is TASK_WAKING up
+/// to `ttwu_do_wakeup()`, one that is forked TASK_NEW.
 fn state_during(call: Call) -> Option<(TaskId, u32)> {
-    const TASK_INTERRUPTIBLE: u32 = 1;
     const TASK_WAKING: u32 = 0x200;
     const TASK_NEW: u32 = 0x800;
     match call {
         Call::SelectCpu { p, wake_flags, .. } if wake_flags & SCX_WAKE_TTWU != 0 => Some((p, TASK_WAKING)),
-        Call::SelectCpu { p, .. } => Some((p, 0)),
+        Call::SelectCpu { p, .. } => Some((p, TASK_RUNNING)),
         Call::Enqueue { p, enq_flags } | Call::Runnable { p, enq_flags } if enq_flags & SCX_ENQ_WAKEUP != 0 => {
             Some((p, TASK_WAKING))
         }
-        Call::Quiescent { p, deq_flags } | Call::Dequeue { p, deq_flags } if deq_flags & SCX_DEQ_SLEEP != 0 => {
-            Some((p, TASK_INTERRUPTIBLE))
-        }
-        Call::Stopping { p, runnable: false } => Some((p, TASK_INTERRUPTIBLE)),
         Call::InitTask { p, fork: true } => Some((p, TASK_NEW)),
         _ => None,
     }

@@ -706,7 +706,7 @@ impl KernelObjects {
                         u64::from(runs)
                     }
                     Change::Cpu => u64::from(entity.cpu),
-                    Change::State => u64::from(!entity.queued),
+                    Change::State => u64::from(entity.state),
                     Change::StartTime => UPTIME_NS + entity.created_at,
                     Change::Nvcsw => entity.switches[0],
                     Change::Nivcsw => entity.switches[1],

@@ -64,10 +64,11 @@ pub fn of_unknown_loader(image: &Image, name: &str, settings: &[(String, i128)])
             listed(&variables)
         ));
     }
+    let uses = if is_followed(image) { uses(image) } else { Vec::new() };
     let maps: Vec<String> = image
         .maps
         .iter()
-        .zip(uses(image))
+        .zip(uses)
         .filter(|(map, of)| needs_user_space(map, *of))
         .map(|(m, _)| m.name.clone())
         .collect();
@@ -169,6 +170,13 @@ const PSEUDO_MAP_VALUE: u8 = 2;
 /// `BPF_JMP | BPF_CALL`.
 const CALL: u8 = 0x85;
 
+/// Whether the programs are followed at all: each move may take along all maps, so that an object of a million
+/// instructions and twenty thousand maps would take hours, for a warning. One of a hundred thousand and six hundred is
+/// followed.
+fn is_followed(image: &Image) -> bool {
+    image.insns.len().saturating_mul(image.maps.len()) <= 1 << 26
+}
+
 /// What programs do with each map. A map is followed from its load to the call that gets it; what is looked up in it is
 /// taken to be in a register at all times once it can be there, so that no write is missed.
 fn uses(image: &Image) -> Vec<Use> {
@@ -199,8 +207,9 @@ const STACK: u8 = 10;
 fn pass(insns: &[Insn], elements: &mut BTreeMap<u8, BTreeSet<usize>>, uses: &mut [Use]) {
     let mut maps: [Option<usize>; 11] = [None; 11];
     let spread = |elements: &mut BTreeMap<u8, BTreeSet<usize>>, from: u8, to: u8| {
-        let of = elements.get(&from).cloned().unwrap_or_default();
-        elements.entry(to).or_default().extend(of);
+        let (Some(of), none) = (elements.get(&from), BTreeSet::new()) else { return };
+        let new: Vec<usize> = of.difference(elements.get(&to).unwrap_or(&none)).copied().collect();
+        elements.entry(to).or_default().extend(new);
     };
     let mut skip = false;
     for insn in insns {
@@ -402,6 +411,18 @@ mod tests {
             assert!(!fills(kind, &[]), "nobody reads it");
         }
         assert!(!fills(MapKind::TaskStorage, &[&lookup]), "programs make what is in it");
+    }
+
+    #[test]
+    fn programs_are_followed_as_far_as_it_takes_no_hours() {
+        let lookup = [&load(1, PSEUDO_MAP_FD, 1, 0)[..], &[insn(CALL, 0, 0, LOOKUP)]].concat();
+        let mut image = image(MapKind::Hash, &lookup);
+        let warns = |image: &Image| of_unknown_loader(image, "", &[]).iter().any(|warning| warning.contains("chosen"));
+        assert!(warns(&image));
+        image.maps.resize(20_000, map("other", MapKind::Hash, Vec::new(), Vec::new()));
+        assert!(warns(&image));
+        image.insns.resize(20_000, insn(0xbf, 6, 0, 0));
+        assert!(!warns(&image));
     }
 
     #[test]

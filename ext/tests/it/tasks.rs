@@ -1,6 +1,8 @@
 //! Tasks join, change and leave; CPUs that forget them are found.
 
 use crate::support::{KERNELS, PINNED, ext, message, pick, rescheds, run, wake, with_tasks};
+use std::cell::RefCell;
+use std::rc::Rc;
 use wakelab_ext::entity::Curr;
 use wakelab_ext::ext::Joins;
 use wakelab_ext::flags::*;
@@ -124,6 +126,58 @@ fn a_task_hears_of_its_affinity_off_its_run_queue() {
         ];
         assert_eq!(ops.take(&STATES), expected);
         assert_eq!(ext.cpus_ptr(P).weight(), 1);
+    }
+}
+
+/// `enqueue_task()` and `dequeue_task()` leave `sched_info` alone where a task comes back at once (DEQUEUE_SAVE).
+#[test]
+fn a_change_is_no_wait_and_no_arrival() {
+    for rules in KERNELS {
+        let (mut ext, mut ops) = with_tasks(rules, &STATES, 0, 2);
+        ext.now = 1_000;
+        run(&mut ext, &mut ops, 0, 2);
+        wake(&mut ext, &mut ops, 1, 0);
+        let before = [0, 1].map(|p| ext.task(TaskId(p)).sched_info);
+        assert_eq!((before[0].last_arrival, before[1].last_queued), (1_000, Some(1_000)));
+        ops.does(move |_, ext, _| {
+            assert_eq!([0, 1].map(|p| ext.task(TaskId(p)).sched_info), before);
+            0
+        });
+        ext.now = 5_000;
+        ext.setaffinity(&mut ops, 2, P, PINNED + 2, 4_000);
+        ext.setaffinity(&mut ops, 0, TaskId(1), PINNED, 4_000);
+        assert_eq!([0, 1].map(|p| ext.task(TaskId(p)).sched_info), before);
+    }
+}
+
+/// `do_set_cpus_allowed()` of a task that runs or waits, its sleep, and `do_task_dead()`.
+#[test]
+fn a_task_is_not_asleep_while_it_is_changed() {
+    for rules in KERNELS {
+        let (mut ext, mut ops) = with_tasks(rules, &STATES, 0, 2);
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let states = Rc::clone(&seen);
+        ops.does(move |_, ext, call| {
+            if let Call::Stopping { p, .. } | Call::Dequeue { p, .. } | Call::Quiescent { p, .. } = call {
+                states.borrow_mut().push(ext.task(p).state);
+            } else if let Call::SetCpumask { p } = call {
+                assert_eq!(ext.task(p).state, TASK_RUNNING);
+            }
+            0
+        });
+        wake(&mut ext, &mut ops, 1, 2);
+        ext.setaffinity(&mut ops, 2, TaskId(1), PINNED + 2, 0);
+        run(&mut ext, &mut ops, 0, 1);
+        ext.setaffinity(&mut ops, 1, P, PINNED + 1, 0);
+        assert_eq!(seen.take(), [TASK_RUNNING; 4]);
+        ext.dequeue_task(&mut ops, 1, P, SCX_DEQ_SLEEP);
+        assert_eq!((seen.take(), ext.task(P).state), (vec![TASK_INTERRUPTIBLE; 2], TASK_INTERRUPTIBLE));
+        assert_eq!(pick(&mut ext, &mut ops, 1), None);
+        run(&mut ext, &mut ops, 0, 1);
+        ext.exiting(&mut ops, 1, P, 0);
+        assert_eq!((seen.take(), ext.task(P).state), (vec![TASK_RUNNING; 2], TASK_RUNNING));
+        ext.dequeue_task(&mut ops, 1, P, SCX_DEQ_SLEEP);
+        assert_eq!((seen.take(), ext.task(P).state), (vec![TASK_DEAD; 2], TASK_DEAD));
     }
 }
 
