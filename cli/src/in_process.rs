@@ -155,7 +155,7 @@ impl Call {
             HOST.set(Some(Arc::clone(&of_thread)));
             let exit = std::panic::catch_unwind(|| run(args)).unwrap_or_else(|payload| {
                 if !payload.is::<Stopped>() {
-                    of_thread.say("error: the program has a bug, and ended\n  hint: please report what you called");
+                    of_thread.say("error: a bug in wakelab ended the command\n  hint: please report what you called");
                 }
                 None
             });
@@ -227,7 +227,7 @@ fn allowed(command: &Command) -> anyhow::Result<()> {
         | Command::Capture(_)
         | Command::Whatif(_)
         | Command::List(_) => Ok(()),
-        _ => Err(anyhow::anyhow!("this command runs in the program only\n  hint: call `wakelab` in a shell")),
+        _ => Err(anyhow::anyhow!("this command runs only in the program\n  hint: call `wakelab` in a shell")),
     }
 }
 

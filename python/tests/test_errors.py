@@ -126,7 +126,7 @@ def test_a_row_that_is_not_there_is_no_error():
 def test_warnings_are_pythons():
     with pytest.warns(wakelab.Warning) as warned:
         wakelab.capture(DECISIONS.parents[1] / "cli" / "tests" / "data" / "sis-prop-6.1", window="100ms")
-    assert any("no machine is known" in str(warning.message) for warning in warned)
+    assert any("the recorded machine is not known" in str(warning.message) for warning in warned)
 
 
 def test_nothing_is_printed(capfd):

@@ -37,7 +37,7 @@ def main() -> int:
         print("interrupted: run the same command again to continue", file=sys.stderr)
         return 130
     if made.failed:
-        print(f"warning: {made.failed} of {made.runs} runs failed; their column `error` says why", file=sys.stderr)
+        print(f"warning: {made.failed} of {made.runs} runs failed; the column `error` says why", file=sys.stderr)
     print(f"{made.runs} runs of {made.points} points in {made.path}")
     return 0
 

@@ -47,7 +47,7 @@ class Verdict:
         undecided: Rows in which it would be one of both, but not with other constants.
         same: Rows in which no difference is shown.
         identical: Rows whose sides have the same value with every seed.
-        untested: Rows with one run a side.
+        untested: Rows with one run per side.
     """
 
     text: str

@@ -40,7 +40,7 @@ class Sweep:
         path: The folder.
         runs: The number of runs.
         points: The number of points: runs that differ by more than their seed.
-        failed: The runs that failed; their column `error` says why.
+        failed: The runs that failed; the column `error` says why.
     """
 
     def __init__(self, path: Path, plan: dict[str, Any]) -> None:
@@ -201,7 +201,7 @@ def _held(out: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InputError(
-                f"out: {out}: another wakelab writes it\n  hint: wait for it, or name another folder", "out"
+                f"out: {out}: another wakelab is writing to it\n  hint: wait for it, or name another folder", "out"
             ) from None
         yield
 

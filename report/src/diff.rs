@@ -149,7 +149,7 @@ fn conclusion(verdict: &Verdict<'_>) -> String {
     } else if verdict.tested() == 0 {
         let differ = all - identical;
         format!(
-            "verdict: none, as one run a side cannot tell a difference from chance: A and B differ in {differ} of {}",
+            "verdict: none, as one run per side cannot tell a difference from chance: A and B differ in {differ} of {}",
             count(all as u64, "row")
         )
     } else {

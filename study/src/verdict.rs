@@ -3,7 +3,7 @@
 //! A row is
 //!
 //! 1. [`RowVerdict::Identical`] if both sides have the same value with every seed: the switch changed nothing.
-//! 2. [`RowVerdict::Untested`] if there is one run a side, whatever the difference.
+//! 2. [`RowVerdict::Untested`] if there is one run per side, whatever the difference.
 //! 3. [`RowVerdict::Better`] or [`RowVerdict::Worse`] if |compare%| exceeds its noise ([`noise_of`]),
 //!    `max(5%, 2 √(σ_base² / n_base + σ_with² / n_with))`, where both σ are in % of the mean of the base, and p of
 //!    Welch's test, corrected for the rows that are tested (Holm, Scandinavian Journal of Statistics 6, 1979), is below
@@ -45,7 +45,7 @@ pub enum RowVerdict {
     Undecided,
     /// The sides are not shown to differ.
     Same,
-    /// They differ, and one run a side does not tell whether by chance.
+    /// They differ, and one run per side does not tell whether by chance.
     Untested,
 }
 

@@ -18,7 +18,7 @@ use wakelab_study::verdict::Certainty;
 pub struct TrustFlags {
     /// Also run the base side against itself.
     ///
-    /// With other seeds: one draw of what chance does (not in CSV).
+    /// With other seeds: one example of what chance alone does (not in CSV).
     #[arg(long, conflicts_with = "events")]
     control: bool,
     /// Also vary all assumed constants.

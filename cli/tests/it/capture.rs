@@ -181,7 +181,7 @@ fn an_import_says_what_is_wrong_with_lines_by_event() {
     for expected in [
         "1 sched_switch line ends in \">\": cut by a pager; write the text to a file: perf script > file (line 2 of ",
         "1 sched_switch line ends before its last field: cut",
-        "no sched_switch is understood, so that no wait is known",
+        "no sched_switch could be read, so no wait is known",
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }

@@ -229,13 +229,16 @@ fn what_is_wrong_is_refused_before_anything_runs() {
         (&["--with", "SIS_PROP", "--machine", "test-8c"], "error: --machine: machine test-8c comes twice"),
         (&["--with", "SIS_PROP", "--kernel", "6.12"], "error: --kernel: kernel v6.12 comes twice"),
         (&["--with", "SIS_PROP", "--with", "x=SIS_PROPP"], "error: --with: x: unknown feature SIS_PROPP"),
-        (&["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--control"], "error: --control: is of two sides"),
-        (&["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--events", "ev"], "error: --events: is of two sides"),
+        (&["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--control"], "error: --control: works for two sides only"),
+        (
+            &["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--events", "ev"],
+            "error: --events: works for two sides only",
+        ),
         (
             &["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--repeat", "334"],
-            "error: these are 1,002 runs, more than 1,000",
+            "error: this takes 1,002 runs, more than 1,000",
         ),
-        (&["--with", "SIS_PROP", "--max-repeat", "9"], "error: --max-repeat: nothing reads it without --until"),
+        (&["--with", "SIS_PROP", "--max-repeat", "9"], "error: --max-repeat: has no effect without --until"),
         (&["--with", "SIS_PROP", "--until", "2"], "expected 0.01% to 100% such as 2%"),
         (
             &["--with", "SIS_PROP", "--until", "2%", "--repeat", "40"],

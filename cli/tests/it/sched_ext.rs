@@ -123,7 +123,7 @@ fn explain_and_waits_tell_which_operation_put_a_task_where() {
     }
     let (code, _, errors) = ask(&["explain", "--with", "NO_SIS_UTIL"]);
     assert_eq!(code, Some(2));
-    assert!(String::from_utf8_lossy(&errors).contains("whose operations decide; expected no --with"));
+    assert!(String::from_utf8_lossy(&errors).contains("which decides itself; leave --with out"));
     let (_, text, _) = ask(&["waits", "--over", "0s", "--by", "dsq", "--slowest", "1"]);
     for part in ["shared DSQ", "0x0 ", "[sched_ext]", "puts it on DSQ 0x0, where "] {
         assert!(text.contains(part), "{part} is not in\n{text}");

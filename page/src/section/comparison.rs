@@ -96,7 +96,7 @@ impl Verdict {
             Self::Undecided => ("undecided", "? undecided: other constants", ""),
             Self::Same => ("same", "= not shown to differ", ""),
             Self::Identical => ("identical", "= identical", ""),
-            Self::Untested => ("untested", "? one run a side", ""),
+            Self::Untested => ("untested", "? one run per side", ""),
             Self::Unjudged => ("", "n/a", ""),
         }
     }

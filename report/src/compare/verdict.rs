@@ -70,7 +70,7 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
             _ => format!("differ in {} of {}{named}, {} identical", differ.len(), rows(all), none_or(identical)),
         };
         return format!(
-            "none, as one run a side cannot tell a difference from chance: {with} and {base} {found}{interrupted}; \
+            "none, as one run per side cannot tell a difference from chance: {with} and {base} {found}{interrupted}; \
              --repeat 3 gives a verdict"
         );
     }

@@ -324,8 +324,8 @@ mod tests {
 
     #[test]
     fn a_page_says_that_there_is_no_verdict_and_why() {
-        let why = "none, as one run a side cannot tell a difference from chance".to_owned();
-        assert_eq!(headline(why), "No verdict, as one run a side cannot tell a difference from chance");
+        let why = "none, as one run per side cannot tell a difference from chance".to_owned();
+        assert_eq!(headline(why), "No verdict, as one run per side cannot tell a difference from chance");
         assert_eq!(headline("B is better".to_owned()), "B is better");
         assert_eq!(headline("no difference is shown".to_owned()), "No difference is shown");
     }

@@ -75,7 +75,7 @@ fn one_run_a_side_is_never_better() {
     let found = once();
     assert_eq!(verdicts(&judged(&found)), [RowVerdict::Untested; 2]);
     let text = verdict_text(&judged(&found));
-    let expected = "\nverdict: none, as one run a side cannot tell a difference from chance: SIS_UTIL and SIS_PROP \
+    let expected = "\nverdict: none, as one run per side cannot tell a difference from chance: SIS_UTIL and SIS_PROP \
                     differ in 2 of 2 rows (+197% at 224 threads, -0.7% at 168 threads), none identical; --repeat 3 \
                     gives a verdict\n";
     assert!(text.starts_with(expected), "{text}");
