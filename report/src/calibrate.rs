@@ -31,7 +31,7 @@ pub fn text(of: &Calibrated<'_>) -> String {
     let machine = &of.file.machine;
     let mut text = format!("{}: {}\n", machine.name, machine.description);
     if let Some(calibration) = &of.file.calibration {
-        let stands = if of.exact { "whose preset is" } else { "which has no preset of its own; for it stands" };
+        let stands = if of.exact { "whose preset is" } else { "which has no preset of its own; simulated as" };
         let _ = writeln!(
             text,
             "measured {} UTC on Linux {}, {stands} {}, at {} Hz\nnoise: {}",

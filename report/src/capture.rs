@@ -57,9 +57,11 @@ pub fn text(captured: &Captured) -> String {
     }
     let _ = writeln!(text, "\n{}", check(&captured.check));
     let mut losses = losses(&captured.losses);
-    losses.extend(captured.repeated_ns.map(|ns| {
-        format!("the first {} alone are done again and again: more steps do not fit in a workload", duration_text(ns))
-    }));
+    losses.extend(
+        captured.repeated_ns.map(|ns| {
+            format!("only the first {} are repeated: more steps do not fit in a workload", duration_text(ns))
+        }),
+    );
     if !losses.is_empty() {
         text.push('\n');
     }
@@ -139,8 +141,8 @@ pub fn losses(losses: &Losses) -> Vec<String> {
     let Losses { unseen_wakeups, woken_awake, unknown_wakers, never_ran, implied_replies } = *losses;
     let lines = [
         (unseen_wakeups, "sleep", "without a wake-up in the source, taken for timers".to_owned()),
-        (woken_awake, "wake-up", "of tasks that were awake as far as was seen, left out".to_owned()),
-        (unknown_wakers, "wake-up", "by tasks that did not run there as far as was seen".to_owned()),
+        (woken_awake, "wake-up", "of tasks that seemed to be awake, left out".to_owned()),
+        (unknown_wakers, "wake-up", "by tasks that did not seem to run there".to_owned()),
         (never_ran, "task", "woken and never seen to run".to_owned()),
         (
             implied_replies,
@@ -177,11 +179,8 @@ pub fn whatif(asked: &WhatIf<'_>) -> String {
         if alike {
             text += compare::verdict_text(&judged(comparison)).trim_start();
         } else {
-            let _ = writeln!(
-                text,
-                "{}: no verdict, as the simulation is not like the recording",
-                printable(&prediction.side)
-            );
+            let _ =
+                writeln!(text, "{}: no verdict: the simulation is not like the recording", printable(&prediction.side));
         }
         let changed = changed_most(prediction);
         let all = prediction.rows.len();
@@ -191,7 +190,7 @@ pub fn whatif(asked: &WhatIf<'_>) -> String {
         }
         text.push('\n');
     }
-    let _ = writeln!(text, "how like the recording it is: {}", verdict(verdict_of));
+    let _ = writeln!(text, "likeness to the recording: {}", verdict(verdict_of));
     text += &unlike(asked.fidelity);
     let captured = asked.captured;
     let _ = writeln!(
@@ -241,7 +240,7 @@ pub fn whatif_details(asked: &WhatIf<'_>) -> String {
     text += &fidelity(asked.fidelity);
     let alike = asked.fidelity.verdict() != Likeness::Not;
     let warning = match alike {
-        false => "The simulation is not like the recording: no side is the better one by what follows.\n",
+        false => "The simulation is not like the recording: what follows does not show which side is better.\n",
         true => "",
     };
     for prediction in asked.predictions {

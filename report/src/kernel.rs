@@ -135,7 +135,7 @@ pub fn diff_text(diff: &PresetDiff) -> String {
         let _ = write!(text, "\n{}", table_text(&rules));
     }
     if diff.is_empty() {
-        text += "\nThe two do not differ in what this program knows of them.\n";
+        text += "\nThe two are the same, as far as this program knows them.\n";
     }
     text
 }

@@ -32,14 +32,14 @@ pub struct Again {
 
 fn what_it_is(kind: Kind) -> String {
     match kind {
-        Kind::Fault => "a program did what it may not, or hung".to_owned(),
+        Kind::Fault => "a program did something forbidden, or hung".to_owned(),
         Kind::Error => "the scheduler ended".to_owned(),
         Kind::Stall => format!("a task did not run for {} s", LONG_TIMEOUT_MS / 1000),
         Kind::Order => "the core called an operation out of order, which is an error of wakelab".to_owned(),
         Kind::Idle => {
             format!("a task waited for more than {} ms while a CPU that it may use was idle", IDLE_NS / 1_000_000)
         }
-        Kind::Unfair => format!("tasks that are alike differ by more than {UNFAIR_PCT}% of their CPU time"),
+        Kind::Unfair => format!("the CPU times of equal tasks differ by more than {UNFAIR_PCT}%"),
     }
 }
 
@@ -78,7 +78,7 @@ pub fn text(about: &About<'_>, checked: &Checked, again: &[Again]) -> String {
     if let Some((power, pairs)) = checked.by_weight {
         let _ = writeln!(
             text,
-            "note: CPU time goes by weight to the power of {power:.2} (1 by weight, 0 equal; median of {})",
+            "note: CPU time follows weight to the power of {power:.2} (1 by weight, 0 equal; median of {})",
             count(pairs as u64, "pair")
         );
     }

@@ -325,13 +325,13 @@ fn results_are_set_side_by_side_with_what_was_run_otherwise_first() {
     run("many.json", &[&["--with", "SIS_UTIL", "--with", "NO_TTWU_QUEUE"], &times[..]].concat());
     let diff = |args: &[&str]| wakelab(here.path(), &[&["diff"], args].concat());
     let same = printed(&diff(&["a.json", "a.json"]));
-    assert!(same.contains("nothing differs in what was run") && same.contains("identical in 4 rows"), "{same}");
+    assert!(same.contains("Nothing differs in what was run") && same.contains("identical in 4 rows"), "{same}");
     let text = printed(&diff(&["a.json", "b.json"]));
     for part in [
         "A  a.json\nB  b.json\n",
         "experiment.seed",
         "NO_TTWU_QUEUE",
-        "netperf, trans/s, higher is better; %: positive is B better than A",
+        "netperf, trans/s, higher is better; %: positive means B is better",
         "\nverdict: ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -374,8 +374,8 @@ fn recordings_are_set_side_by_side() {
     let side = |side: &str| format!("ev/workload=netperf%3ATCP_RR/load=16%20threads/side={side}");
     let both = printed(&wakelab(here.path(), &["diff", &side("base"), &side("with")]));
     assert!(
-        both.contains("\nchance: 3 runs a side")
-            && both.contains("waits; %: with a \"better if\" positive is B better than A"),
+        both.contains("\nchance: 3 runs per side")
+            && both.contains("waits; %: positive means B is better in a row with a \"better if\""),
         "{both}"
     );
 }
@@ -435,7 +435,8 @@ fn a_survey_ranks_what_can_be_switched() {
         ["survey", "--machine", "test-2c", "--kernel", "v6.12", "--quick", "--budget", "1s", "--only", "SIS_PROP"];
     let args = [&args[..], &["--only", "SIS_ORACLE", "--only", "NO_SIS_CORE"]].concat();
     let text = printed(&wakelab(here.path(), &[&args[..], &["--html", "page.html"]].concat()));
-    for part in ["survey: simulated by wakelab", "rank", "By workload", "SIS_ORACLE is no policy", "next: ", "--seed 2"]
+    for part in
+        ["survey: simulated by wakelab", "rank", "By workload", "SIS_ORACLE is not a policy", "next: ", "--seed 2"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -44,6 +44,6 @@ function showResult(views, results) {
   box.append(table);
   byId("result-table").replaceChildren(box);
   byId("result-says").textContent = views.length > 1
-    ? "One run a side, which cannot tell a difference from chance: the command below with --repeat 3 gives a verdict. Without it, it gives these numbers."
+    ? "One run per side, which cannot tell a difference from chance: the command below with --repeat 3 gives a verdict. Without it, it gives these numbers."
     : "One run. The command below gives these numbers, for both of its sides.";
 }
