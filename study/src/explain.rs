@@ -248,5 +248,5 @@ pub fn why_no_row(files: &[PathBuf], decider: &Decider, filter: &Filter) -> Stri
         let names: Vec<_> = all.reasons.iter().map(|reason| reason.name()).collect();
         return format!("no decision has the reason {}; there are {}", reason.name(), names.join(", "));
     }
-    "no row has all that was asked for".to_owned()
+    "no row passes all filters".to_owned()
 }

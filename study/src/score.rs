@@ -132,17 +132,13 @@ pub fn score(panel: &Panel, candidate: Candidate<'_>, scoring: &Scoring<'_>) -> 
     let parts: Vec<&PanelPart> = panel.parts.iter().filter(is_scored).collect();
     let missing = |what: &str| Err(ScoreError::Panel(format!("{}: {what}", panel.name)));
     if parts.is_empty() && candidate.held_out {
-        return missing(
-            "--held-out: no part of the panel is held out\n  hint: held_out = true in a [[part]] holds it out",
-        );
+        return missing("--held-out: no part of the panel is held out\n  hint: set held_out = true in a [[part]]");
     }
     if parts.is_empty() {
-        return missing("all parts of the panel are held out\n  hint: --held-out scores them");
+        return missing("all parts of the panel are held out\n  hint: score them with --held-out");
     }
     if parts.iter().all(|part| part.weight == 0) {
-        return missing(
-            "no part that is scored has a weight above 0\n  hint: give one a `weight`, or leave it out for 1",
-        );
+        return missing("no scored part has a weight above 0\n  hint: give one a `weight`, or leave it out for 1");
     }
     let resolve =
         |part: &PanelPart, switches, rung| part.spec(switches, rung, panel.seed).resolve().map_err(ScoreError::Spec);

@@ -221,13 +221,13 @@ fn what_is_wrong_is_refused_before_anything_runs() {
     let good =
         ["--machine", "test-8c", "--kernel", "v6.12", "--workload", "netperf:TCP_RR", "--load", "4", "--base", ""];
     for (more, expected) in [
-        (&["--with", "a=SIS_PROP", "--with", "a=NO_SIS_UTIL"][..], "error: --with: two sides are called a"),
+        (&["--with", "a=SIS_PROP", "--with", "a=NO_SIS_UTIL"][..], "error: --with: two sides have the name a"),
         (
             &["--with", "SIS_PROP", "--machine", "test-8d"],
             "error: --machine: test-8d: there is no machine of that name",
         ),
-        (&["--with", "SIS_PROP", "--machine", "test-8c"], "error: --machine: machine test-8c comes twice"),
-        (&["--with", "SIS_PROP", "--kernel", "6.12"], "error: --kernel: kernel v6.12 comes twice"),
+        (&["--with", "SIS_PROP", "--machine", "test-8c"], "error: --machine: machine test-8c is given twice"),
+        (&["--with", "SIS_PROP", "--kernel", "6.12"], "error: --kernel: kernel v6.12 is given twice"),
         (&["--with", "SIS_PROP", "--with", "x=SIS_PROPP"], "error: --with: x: unknown feature SIS_PROPP"),
         (&["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--control"], "error: --control: works for two sides only"),
         (
@@ -350,7 +350,7 @@ fn results_are_set_side_by_side_with_what_was_run_otherwise_first() {
     assert_eq!(diff(&["a.json", "b.json", "--fail-if", "not better"]).status.code(), Some(3));
     assert_eq!(diff(&["a.json", "a.json", "--fail-if", "worse"]).status.code(), Some(0));
     fs::write(here.path().join("c.json"), "{\"rows\": 1").expect("a file");
-    refused(&diff(&["a.json", "c.json"]), "error: c.json: this is no JSON: ");
+    refused(&diff(&["a.json", "c.json"]), "error: c.json: it is not JSON: ");
     fs::write(here.path().join("c.json"), "{}").expect("a file");
     refused(&diff(&["a.json", "c.json"]), "it has neither `rows` nor `comparisons`");
     refused(&diff(&["a.json", "nowhere.json"]), "error: nowhere.json: the file cannot be read");
@@ -410,7 +410,7 @@ fn a_score_is_one_number() {
     refused(&of(&["--held-out"]), "no part of the panel is held out");
     let of = |panel: &str, with: &str| wakelab(here.path(), &["score", panel, "--with", with, "--rung", "fast"]);
     refused(&of("serch", "SIS_UTIL"), "did you mean `search`?");
-    refused(&of("nowhere/panel.toml", "SIS_UTIL"), "a name of `wakelab list panels`");
+    refused(&of("nowhere/panel.toml", "SIS_UTIL"), "a name from `wakelab list panels`");
     refused(&of("panel.toml", "SIS_UTILL"), "--with: ");
     // Another seed is another draw of both sides.
     let args = ["score", "panel.toml", "--with", "SIS_UTIL", "--rung", "fast", "--format", "json", "--seed", "9"];

@@ -199,7 +199,7 @@ fn a_row_that_is_not_stable_says_why() {
     let causes = [
         ("idle_changed", "other CPUs became idle or busy meanwhile"),
         ("long", "the decision took 200 us or longer"),
-        ("unknown", "an input is not sure"),
+        ("unknown", "an input is uncertain"),
     ];
     assert_eq!(said.matches("not stable: ").count(), not_stable);
     for (name, cause) in causes {

@@ -96,7 +96,7 @@ fn a_broken_entry_is_a_warning_and_no_other_result() {
     }
     let (second, said) = went_well(&small(here.path(), "--format json"));
     assert_eq!(first, second);
-    assert_eq!(said.matches("is not a whole result; the run is made again\n").count(), 4, "{said}");
+    assert_eq!(said.matches("is not a complete result; the run is simulated again\n").count(), 4, "{said}");
 }
 
 #[test]

@@ -245,7 +245,7 @@ impl Solver<'_> {
         let found = self.solve(equation, place, spread.median)?;
         if found.value().is_none() {
             let version = self.of.kernel.name;
-            return Ok(kept(format!("changes nothing of {:?} under {version}", equation.bench.name())));
+            return Ok(kept(format!("does not affect {:?} under {version}", equation.bench.name())));
         }
         let end = |time: f64| {
             let value = self.solve(equation, place, time)?.value().unwrap_or(0);

@@ -203,8 +203,8 @@ pub enum CaptureError {
     },
     /// The machine has fewer CPUs than the recording.
     #[error(
-        "{path}: the recording has CPU {cpu}, {machine} has {}\n  hint: --machine names the machine that was recorded; \
-         `wakelab machine import` on it writes its file",
+        "{path}: the recording has CPU {cpu}, {machine} has {}\n  hint: name the machine that was recorded with \
+         --machine; `wakelab machine import` on it writes its file",
         cpus_in_words(*nr_cpus)
     )]
     Machine {
@@ -218,7 +218,7 @@ pub enum CaptureError {
         nr_cpus: u32,
     },
     /// No workload can be made of it.
-    #[error("{path}: what is in the window makes no workload: {what}\n  hint: {hint}")]
+    #[error("{path}: the window cannot be made into a workload: {what}\n  hint: {hint}")]
     Invalid {
         /// The source.
         path: String,
@@ -262,7 +262,7 @@ pub fn capture(
     }
     groups::add_done(&mut groups);
     if !groups.iter().any(|group| !group.kernel) {
-        let what = "no task of a user runs in the window";
+        let what = "no user task runs in the window";
         return Err(nothing(source, what, "choose another window with --from and --window"));
     }
     let control = task_groups::captured(&lines, &groups, &control);
@@ -328,7 +328,7 @@ fn tables(source: &Source) -> Result<TimeOrdered<'static, Happens>, CaptureError
     let mut tables = TimeOrdered::empty();
     let (mut wakes, mut switches, mut idle, mut frequencies) = match source {
         Source::Csv(_) => {
-            return Err(nothing(source, "no switches", "decisions in CSV do not tell when tasks ran; record anew"));
+            return Err(nothing(source, "no switches", "decisions in CSV do not say when tasks ran; record again"));
         }
         Source::Recorded(tables) if tables.switches.is_empty() => {
             let hint = "record without --decisions-only, or name the whole folder of the recording";
@@ -419,7 +419,7 @@ fn follow(
     }
     let lines = follower.finish(complete);
     if lines.to_ns <= lines.from_ns {
-        let hint = "--from is in time after the first event: name an earlier one";
+        let hint = "--from counts from the first event: choose an earlier time";
         return Err(nothing(source, "no events after --from", hint));
     }
     match options.machine {
@@ -441,11 +441,11 @@ fn head(source: &Source, about: &RunDescription, options: &CaptureOptions<'_>, l
     let window = duration_text(lines.to_ns - lines.from_ns);
     let costs = match options.machine {
         Some(machine) => format!("The costs of {} are taken off.", machine.name),
-        None => "Work is time on a CPU, with what the scheduler costs in it.".to_owned(),
+        None => "Work is time on a CPU, with the scheduler's costs in it.".to_owned(),
     };
     let form = match options.exact {
-        true => "Every step as it was recorded, once.",
-        false => "A model: groups of tasks that do their rounds for ever.",
+        true => "Every step once, as it was recorded.",
+        false => "A model: groups of tasks that repeat their rounds for ever.",
     };
     let known =
         |before: &str, text: &str| if text.is_empty() { String::new() } else { format!(" {before} {}", name(text)) };

@@ -417,7 +417,7 @@ impl Check<'_> {
     fn once_here(&self, subject: Subject<'_>, until: u64, timeout_ms: u32) -> Result<Found, SimError> {
         let machine = &self.machines[subject.machine];
         caught(|| self.once_uncaught(machine, subject.workload, until, timeout_ms)).unwrap_or_else(|panic| {
-            let what = format!("the run panicked, which is a bug of wakelab ({panic})");
+            let what = format!("the run panicked, which is a bug in wakelab ({panic})");
             Ok(fault(what))
         })
     }

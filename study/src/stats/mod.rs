@@ -162,7 +162,7 @@ fn count(
     if error.is_none() && tally.all.wakeups == 0 {
         let hint = match &tally.imported {
             Some(of) if of.unfinished > 0 => {
-                "the imported trace has sched_waking, but of no waking the wake-up or the run: record sched_wakeup and \
+                "the imported trace has sched_waking, but not the wake-ups or the runs: record sched_wakeup and \
                  sched_switch of all CPUs, too"
             }
             Some(_) => "the imported trace has neither sched_waking nor sched_wakeup; record them, too",

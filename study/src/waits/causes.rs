@@ -69,9 +69,9 @@ impl Cause {
             Cause::Choosing => "not queued yet: its CPU was being chosen, or it still ran",
             Cause::Preempted => "it began because the task was preempted",
             Cause::SharedDsq => {
-                "on a dispatch queue that is no CPU's own, or with the scheduler, for more than half of it"
+                "on a dispatch queue that belongs to no CPU, or with the scheduler, for more than half of it"
             }
-            Cause::Unknown => "not known what its CPU did, or where it was queued",
+            Cause::Unknown => "unknown: what its CPU did, or where it was queued, is not recorded",
         }
     }
 

@@ -86,7 +86,7 @@ pub(super) fn read(
         let row = Row { file: &file, row };
         match table {
             Some(table) => rows.extend(table.row(row)?),
-            None => rows.push(row.published(Err("unknown form: no table of that name is known".to_owned()))),
+            None => rows.push(row.published(Err("unknown form: there is no known table of that name".to_owned()))),
         }
     }
     match table {
@@ -329,7 +329,7 @@ const RESULT_COLUMNS: [&str; 7] =
 /// The number that a load begins with: `224 threads`, `1 group`, `8-groups`, `16`.
 fn instances(load: &str) -> Result<u64, String> {
     let end = load.find(|c: char| !c.is_ascii_digit()).unwrap_or(load.len());
-    load[..end].parse().map_err(|_| format!("load {load} says no number of instances"))
+    load[..end].parse().map_err(|_| format!("load {load} gives no number of instances"))
 }
 
 /// Turns published counters into shares of the searches of their run; the searches become CPU time for each. `run`
