@@ -68,7 +68,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMuch { what, found, limit, hint } => {
-                write!(f, "the page has {found} {what}, and takes {limit} at most\nhint: {hint}")
+                write!(f, "the page has {found} {what}, expected at most {limit}\nhint: {hint}")
             }
             Self::Inconsistent { what, why } => write!(f, "{what} of the page: {why}"),
             Self::Template(why) => write!(f, "the page's template failed: {why}"),

@@ -155,9 +155,9 @@ pub(crate) fn power(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<Vie
     };
     figure.summary = format!("{}.", rows.iter().take(4).map(one).collect::<Vec<_>>().join("; "));
     view.figure(figure, figures);
-    let caption = "Power of the machine, and energy of each thing that was done";
+    let caption = "Power of the machine, and energy for each thing done";
     view.blocks.push(Block::Table { table: table("power-table", caption, &rows, (base, with)) });
-    view.text("Positive is less power or energy. p is of each row alone: the verdict is not of power.");
+    view.text("Positive is less power or energy. p is of each row alone: the verdict leaves power out.");
     Ok(Some(view))
 }
 

@@ -180,7 +180,7 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     }
     let mut view = View::new("heat", "What each CPU did over time");
     view.text(
-        "Each cell is a CPU in a bin of time; its colour is the share of the bin that was spent as chosen above it.",
+        "Each cell is a CPU in a bin of time; its colour is the share of the bin spent in the state chosen above.",
     );
     let mut figure = Figure::new("heat-chart", "heat", "CPUs over time")
         .column("side", "Side", "")

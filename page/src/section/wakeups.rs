@@ -104,7 +104,7 @@ pub(crate) fn causes(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<Vi
         return Ok(None);
     }
     let mut view = View::new("causes", "Why tasks waited");
-    view.text("The time of long waits by cause.");
+    view.text("The time spent in long waits, by cause.");
     let mut met: Vec<(&str, &str)> = Vec::new();
     for sum in page.causes.iter().flat_map(|causes| &causes.sums) {
         if !met.iter().any(|(cause, _)| *cause == sum.cause) {
