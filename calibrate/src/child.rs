@@ -62,7 +62,7 @@ impl Child {
             match child.try_wait() {
                 Ok(None) if stop.load(Ordering::Relaxed) => break Err(io::ErrorKind::Interrupted.into()),
                 Ok(None) if Instant::now() > deadline => {
-                    break Err(io::Error::other(format!("load {}: not through at its deadline", spec.kind.name())));
+                    break Err(io::Error::other(format!("load {}: not finished by its deadline", spec.kind.name())));
                 }
                 Ok(None) => std::thread::sleep(LOOK),
                 Ok(Some(status)) => break Ok(status),

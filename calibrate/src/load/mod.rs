@@ -207,7 +207,7 @@ fn start(task: Task, tally: Arc<Tally>, ended: Sender<io::Result<()>>) -> io::Re
 /// Lets the load run for a time. A task that ends in it has failed.
 fn wait(ends: &Receiver<io::Result<()>>, ns: u64) -> io::Result<()> {
     match ends.recv_timeout(Duration::from_nanos(ns)) {
-        Ok(result) => result.and(Err(io::Error::other("a task ended too early"))),
+        Ok(result) => result.and(Err(io::Error::other("a task ended before the load did"))),
         Err(_) => Ok(()),
     }
 }
