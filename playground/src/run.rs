@@ -183,7 +183,8 @@ impl<'a> Run<'a> {
         stats.power = outcome.power;
         if stats.measured_ns == 0 {
             let (ended, settle) = (duration_text(ended), duration_text(*settle_ns));
-            let what = format!("all tasks had exited at {ended}, before measuring began at {settle}; settle for less");
+            let what =
+                format!("all tasks had exited at {ended}, before measuring began at {settle}; settle for less time");
             return Err(Problem::new("settle", what));
         }
         if stats.done == 0 {
