@@ -15,7 +15,7 @@ SIDES = {"base": "SIS_UTIL", "with_": "NO_SIS_UTIL", "repeats": 1}
     [
         ("machine", "nowhere", "there is no machine of that name"),
         ("machine", "", "a name, a path, a dict"),
-        ("machine", {}, "what is in a file"),
+        ("machine", {}, "the contents of a file"),
         ("machine", {"a": 1}, "unknown key"),
         ("machine", {"a": math.nan}, "finite numbers"),
         ("machine", {"a": None}, "TOML"),
@@ -67,7 +67,7 @@ SIDES = {"base": "SIS_UTIL", "with_": "NO_SIS_UTIL", "repeats": 1}
         ("control", 1, "True or False"),
         ("sensitivity", "guess", "guess"),
         ("budget", 4, "sensitivity"),
-        ("progress", 3, "can be called"),
+        ("progress", 3, "a callable"),
         ("cache", 3, "a path"),
         ("events", "a\0b", "a path"),
     ],

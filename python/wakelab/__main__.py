@@ -25,7 +25,7 @@ def main() -> int:
         own = importlib.metadata.version("wakelab")
         if own != args.version:
             raise InputError(
-                f"--engine: the package for Python is of wakelab {own}, and the program of {args.version}\n"
+                f"--engine: the package for Python is from wakelab {own}, and the program from {args.version}\n"
                 "  hint: install the package of the program's version"
             )
         made = sweep(args.file, out=args.out, engine=args.engine, jobs=args.jobs, progress=_progress())
