@@ -147,7 +147,7 @@ pub fn text<E: RustEmbed>(path: &str) -> Option<String> {
 #[derive(Debug)]
 pub struct Unpacked {
     folder: TempDir,
-    /// What was asked for: a file or a folder.
+    /// The file or folder that was asked for.
     pub path: PathBuf,
 }
 

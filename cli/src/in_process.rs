@@ -113,7 +113,7 @@ pub struct Done {
     pub done: u64,
     /// All of them; 0 if that is not known.
     pub all: u64,
-    /// What is being done.
+    /// The thing that is being done.
     pub what: String,
 }
 
@@ -122,9 +122,9 @@ pub struct Done {
 pub struct Ended {
     /// The exit code of the program (`wakelab --help` lists them); `None` if the command was stopped or panicked.
     pub exit: Option<u8>,
-    /// What it prints to stdout.
+    /// The command's stdout.
     pub out: Vec<u8>,
-    /// What it prints to stderr, in order.
+    /// The lines of the command's stderr, in order.
     pub said: Vec<Said>,
 }
 

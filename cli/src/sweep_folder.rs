@@ -99,7 +99,7 @@ impl SweepFolder {
         self.put(MANIFEST, format!("{about:#}\n").as_bytes())
     }
 
-    /// What tells the sweep from others.
+    /// The ID of the sweep, which differs from that of any other.
     pub fn id(&self) -> &str {
         &self.id
     }

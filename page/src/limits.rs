@@ -33,7 +33,7 @@ pub const VALUES: usize = 10_000;
 /// The most cells of one table.
 pub const CELLS: usize = 20_000;
 
-/// So many wake-ups are drawn on the machine.
+/// The most wake-ups that are drawn on the machine.
 pub const DRAWN: usize = 12;
 
 /// The most bytes of all explained wake-ups, notes and paragraphs together.

@@ -56,7 +56,7 @@ impl OwnPolicy for PythonPolicy {
     }
 }
 
-/// What a policy knows when a search begins.
+/// A search, as a policy sees it when it begins.
 #[pyclass(frozen, get_all, module = "wakelab._wakelab")]
 pub struct Search {
     /// The CPU around which the search is made.

@@ -17,7 +17,7 @@ use wakelab_study::verdict::{Certainty, Verdict};
 /// The most groups that are listed.
 const MOST_GROUPS: usize = 12;
 
-/// What was captured, for a terminal.
+/// The captured workload, for a terminal.
 pub fn text(captured: &Captured) -> String {
     let (_, length) = captured.window_ns;
     let transactions = match captured.transactions {
@@ -136,7 +136,7 @@ fn does(group: &CapturedGroup) -> &'static str {
     }
 }
 
-/// What could not be followed, a line each.
+/// The things that could not be followed, a line each.
 pub fn losses(losses: &Losses) -> Vec<String> {
     let Losses { unseen_wakeups, woken_awake, unknown_wakers, never_ran, implied_replies } = *losses;
     let lines = [
@@ -154,13 +154,13 @@ pub fn losses(losses: &Losses) -> Vec<String> {
     lines.into_iter().filter_map(line).collect()
 }
 
-/// What a recording would have been under other policies.
+/// A recording's load under other policies.
 pub struct WhatIf<'a> {
-    /// What was captured.
+    /// The captured workload.
     pub captured: &'a Captured,
     /// How much its simulation is like the recording.
     pub fidelity: &'a Fidelity,
-    /// What is predicted for each side that is asked for. None if the simulation is not like the recording.
+    /// The prediction for each side. None if the simulation is not like the recording.
     pub predictions: &'a [Prediction],
     /// Each of them compared with what was recorded.
     pub comparisons: &'a [Comparison],
@@ -369,7 +369,7 @@ fn rates(rates: &Rates) -> Value {
     })
 }
 
-/// What was captured, as JSON.
+/// The captured workload, as JSON.
 pub fn json(captured: &Captured) -> Value {
     let Losses { unseen_wakeups, woken_awake, unknown_wakers, never_ran, implied_replies } = captured.losses;
     json!({

@@ -102,7 +102,7 @@ pub fn show_json(preset: &Preset) -> Value {
     json!({"wakelab": VERSION, "kernel": preset.info()})
 }
 
-/// What differs between two presets.
+/// The differences between two presets.
 pub fn diff_text(diff: &PresetDiff) -> String {
     let mut text = format!("{} → {}\n", diff.from, diff.to);
     let switch = |value: Option<bool>| match value {
@@ -140,7 +140,7 @@ pub fn diff_text(diff: &PresetDiff) -> String {
     text
 }
 
-/// What differs between two presets, as JSON.
+/// The differences between two presets, as JSON.
 pub fn diff_json(diff: &PresetDiff) -> Value {
     json!({"wakelab": VERSION, "diff": diff})
 }

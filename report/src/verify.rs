@@ -8,7 +8,7 @@ use wakelab_calibrate::Noise;
 use wakelab_calibrate::load::Kind;
 use wakelab_study::verify::{Row, THROUGHPUT_PCT, Verdict, verdict};
 
-/// What a report is about.
+/// The subject of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Verified<'a> {
     /// The name of the machine.

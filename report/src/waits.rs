@@ -13,7 +13,7 @@ use wakelab_study::waits::{
     Began, ByCause, Cause, LongWait, Named, Part, Parts, Ran, RanMeanwhile, RunWaits, RunsWaits, SlowWait, Spent,
 };
 
-/// What long waits are broken down by, in addition to causes.
+/// The breakdowns of long waits, in addition to causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// Nothing else.
@@ -50,12 +50,12 @@ impl By {
     }
 }
 
-/// What is asked for.
+/// The selection of waits to show.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// Waits of this length and longer have causes, ns.
     pub over_ns: u64,
-    /// What they are broken down by.
+    /// The breakdown, in addition to causes.
     pub by: By,
 }
 

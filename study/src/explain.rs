@@ -84,7 +84,7 @@ pub struct Disagreement {
     pub steps: Vec<Event>,
     /// The decision.
     pub decision: Decision,
-    /// What differs.
+    /// The parts that differ.
     pub differs: Differs,
 }
 
@@ -103,7 +103,7 @@ impl Disagreement {
     }
 }
 
-/// What of a decision differs from the kernel's.
+/// The parts of a decision that differ from the kernel's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Differs {
     /// The chosen CPU.

@@ -21,7 +21,7 @@ pub enum FailIf {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not a condition; expected worse, \"worse > 2%\" (0 to 100%) or \"not better\"")]
 pub struct FailIfError {
-    /// What was given.
+    /// The condition that was given.
     pub given: String,
 }
 

@@ -190,7 +190,7 @@ pub struct PublishedError {
     pub line: Option<u64>,
     /// The name of the column.
     pub column: Option<String>,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
 }
 

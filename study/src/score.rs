@@ -35,7 +35,7 @@ impl Rung {
     }
 }
 
-/// What is scored, and how.
+/// A candidate, and how it is scored.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// Its switches, on top of each kernel's features.
@@ -49,17 +49,17 @@ pub struct Candidate<'a> {
 /// A row of a panel.
 #[derive(Clone, Debug)]
 pub struct ScoredRow {
-    /// What was compared.
+    /// The comparison.
     pub row: CompareRow,
-    /// What is concluded.
+    /// The verdict.
     pub judged: JudgedRow,
     /// How much it counts.
     pub weight: u32,
-    /// What the published tables say of such predictions; `None` if they have none.
+    /// The record of such predictions in the published tables; `None` if they have none.
     pub known: Option<Known>,
 }
 
-/// What a candidate is worth on a panel.
+/// The score of a candidate on a panel.
 #[derive(Clone, Debug)]
 pub struct Score {
     /// The rung whose rows these are.
@@ -110,13 +110,13 @@ impl fmt::Display for ScoreError {
 
 impl std::error::Error for ScoreError {}
 
-/// What simulations run with.
+/// The resources that simulations use.
 pub struct Scoring<'a> {
     /// Runs them, or has kept them.
     pub runner: &'a dyn Runner,
     /// Runs at a time; 0 for as many as there are cores.
     pub jobs: usize,
-    /// What is told of each run.
+    /// Hears of each run.
     pub progress: &'a dyn RunProgress,
     /// Ends it early.
     pub stop: &'a AtomicBool,

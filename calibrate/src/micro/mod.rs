@@ -87,7 +87,7 @@ pub enum Bench {
 }
 
 impl Bench {
-    /// What tables call it.
+    /// The name in tables.
     pub fn name(self) -> String {
         match self {
             Bench::Syscall => "system call".to_owned(),
@@ -157,7 +157,7 @@ impl Bench {
     }
 }
 
-/// What was measured.
+/// The measurement of a microbenchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The microbenchmark.
@@ -170,7 +170,7 @@ pub struct Measured {
     pub note: Option<String>,
 }
 
-/// What was not measured, and why.
+/// A microbenchmark that was not measured, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmeasured {
     /// The microbenchmark.

@@ -156,7 +156,7 @@ pub const PART: &str = "measure-part";
 /// `wakelab measure-part`.
 #[derive(Debug, clap::Args)]
 pub struct PartArgs {
-    /// What to do, as JSON.
+    /// The part to measure, as JSON.
     role: String,
 }
 

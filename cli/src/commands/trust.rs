@@ -56,7 +56,7 @@ fn budgets() -> impl TypedValueParser<Value = u32> {
     clap::value_parser!(u32).range(1..=BUDGET_MAX as i64)
 }
 
-/// What was found of what was asked for.
+/// The results of the flags that were given.
 #[derive(Debug, Default)]
 pub struct TrustResults {
     control: Option<Control>,

@@ -45,7 +45,7 @@ pub struct MetricRow {
     pub with: Estimate,
     /// How much better the other side is, in % of the base side's mean. Positive is better for every metric.
     pub better_pct: Estimate,
-    /// What the difference has to exceed to be an effect, %.
+    /// The noise limit, %: a larger difference is an effect.
     pub noise_pct: Option<f64>,
     /// The probability of such a difference by chance, 0 to 1, corrected for the number of rows.
     pub p: Option<f64>,

@@ -217,7 +217,7 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     Ok(Some(view))
 }
 
-/// What a CPU does in an interval. Outside of all intervals it is idle.
+/// The activity of a CPU in an interval. Outside of all intervals it is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// It runs a task.

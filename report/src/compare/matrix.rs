@@ -51,7 +51,7 @@ pub(super) fn failed_text(found: &MatrixComparison) -> String {
     text
 }
 
-/// What a matrix takes: `wakelab compare --dry-run`; `jobs` runs go at a time.
+/// The plan of a matrix: `wakelab compare --dry-run`; `jobs` runs go at a time.
 pub fn matrix_plan(matrix: &Matrix, plan: &MatrixPlan, jobs: usize) -> String {
     let sides = matrix.variants.len() + 1;
     let of_block = |block: &[Experiment]| {

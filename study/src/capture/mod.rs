@@ -48,7 +48,7 @@ const MOST_MODEL_STEPS: usize = 50_000;
 /// The tick of a source whose kernel is not known, ns: HZ=250.
 const TICK_NS: u64 = 4_000_000;
 
-/// What is captured, and how.
+/// Options of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct CaptureOptions<'a> {
     /// The machine whose costs and speeds are taken off. Without one, work is time on a CPU.
@@ -77,13 +77,13 @@ pub struct CapturedGroup {
     pub kernel: bool,
     /// Whether it is there once, whatever the load is: it is in other control groups than the instances.
     pub once: bool,
-    /// What its tasks, in all instances, did in the window.
+    /// The rates of its tasks, of all instances, in the recorded window.
     pub recorded: Rates,
-    /// What they do in the model.
+    /// The rates of its tasks in the model.
     pub model: Rates,
 }
 
-/// What tasks do.
+/// The rates of tasks: wake-ups and CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// How often they are woken, timers and the ends of rounds included, per second.
@@ -130,7 +130,7 @@ pub struct Check {
 pub struct CapturedTaskGroup {
     /// Its name in the workload: its path.
     pub name: String,
-    /// What it was when it was read last.
+    /// The group's last recorded state.
     pub group: TaskGroup,
     /// The number of its captured tasks, without those of groups in it.
     pub nr_tasks: usize,
@@ -156,7 +156,7 @@ pub struct Captured {
     pub complete: bool,
     /// How much of the window, from its begin, is in what groups do again and again, ns, if more steps did not fit.
     pub repeated_ns: Option<u64>,
-    /// What could not be followed.
+    /// The things that could not be followed.
     pub losses: Losses,
     /// The number of wake-ups in the window.
     pub wakeups: u64,

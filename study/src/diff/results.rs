@@ -19,7 +19,7 @@ const HINT: &str = "`wakelab compare` and `wakelab run` write such a file with -
 pub struct ResultFileError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
 }
 

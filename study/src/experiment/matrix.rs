@@ -20,7 +20,7 @@ pub struct NamedSide {
 /// An experiment of any number of sides, as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixSpec {
-    /// What all comparisons have. Its machine, kernel and sides are the first of each.
+    /// The settings that all comparisons share. Its machine, kernel and sides are the first of each.
     pub common: Spec,
     /// The machines, one or more.
     pub machines: Vec<Given<String>>,
@@ -32,7 +32,7 @@ pub struct MatrixSpec {
     pub variants: Vec<NamedSide>,
 }
 
-/// What flags say of a comparison.
+/// The flags of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Flags<'a> {
     /// `--machine`, each.

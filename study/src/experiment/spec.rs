@@ -246,7 +246,7 @@ impl<T> Given<T> {
 pub struct SpecError {
     /// The place.
     pub place: Place,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
     /// The next step.
     pub hint: Option<String>,

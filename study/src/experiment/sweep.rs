@@ -91,7 +91,7 @@ impl Axis {
 /// Machines, kernels, workloads, sides and tunables, of which every combination is a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// What all points have: workloads, times, repeats, the seed.
+    /// The settings that all points share: workloads, times, repeats, the seed.
     common: Spec,
     /// The machines, one or more.
     pub machines: Vec<Given<String>>,

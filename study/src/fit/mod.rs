@@ -71,7 +71,7 @@ pub enum FitError {
     Failed(String),
 }
 
-/// What is fitted, and how long.
+/// A request for a fit: the machine, the observations, and how long to search.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The machine.
@@ -84,7 +84,7 @@ pub struct Request<'a> {
     pub ensemble: usize,
     /// The seed of the search. The runs have the seeds that they always have.
     pub seed: u64,
-    /// What the origins of fitted constants say behind "fitted to": tables, rows, date.
+    /// The text behind "fitted to" in the origins of fitted constants: tables, rows, date.
     pub fitted: &'a str,
 }
 
@@ -124,7 +124,7 @@ pub struct Fit {
 /// A constant with its fitted values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FittedValue {
-    /// What it belongs to: [`MACHINE`], or a workload.
+    /// The owner of the constant: [`MACHINE`], or a workload.
     pub of: String,
     /// Its name.
     pub name: String,

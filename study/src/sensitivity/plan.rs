@@ -55,7 +55,7 @@ pub struct Plan {
     pub constants: Vec<Constant>,
     /// The values by sample, by constant.
     pub samples: Vec<Vec<u64>>,
-    /// What the machine was fitted to, if the samples are its ensemble.
+    /// The measurements that the machine was fitted to, if the samples are its ensemble.
     pub fitted: Option<String>,
     spec: Spec,
 }

@@ -17,7 +17,7 @@ const BUFFER: usize = 1 << 20;
 pub struct TracedFile {
     /// The file.
     pub path: PathBuf,
-    /// What is in it.
+    /// The contents of the file.
     pub traced: Traced,
 }
 

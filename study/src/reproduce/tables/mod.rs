@@ -112,7 +112,7 @@ fn permille(percentile: &str) -> Result<u32, String> {
     known.ok_or_else(|| format!("percentile {percentile} is not kept"))
 }
 
-/// What is simulated for rows, each at a load of its own.
+/// A recipe for simulating rows, each at a load of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recipe {
     /// The machine.
@@ -157,7 +157,7 @@ pub struct Published {
     pub search: Option<SearchRates>,
     /// Values of base and with that are compared as they are, not as a difference.
     pub values: Option<[Option<f64>; 2]>,
-    /// What else is simulated for [`Quantity::WorstRatio`].
+    /// The other simulation that [`Quantity::WorstRatio`] needs.
     pub over: Option<WorstOver>,
     /// The result of the model's formula if nothing has to be simulated.
     pub computed: Option<f64>,
