@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wakelab_sched::cpumask::Cpu;
 
-/// What a child process does.
+/// The task of a child process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -62,7 +62,7 @@ impl Child {
             match child.try_wait() {
                 Ok(None) if stop.load(Ordering::Relaxed) => break Err(io::ErrorKind::Interrupted.into()),
                 Ok(None) if Instant::now() > deadline => {
-                    break Err(io::Error::other(format!("load {}: not through at its deadline", spec.kind.name())));
+                    break Err(io::Error::other(format!("load {}: not finished by its deadline", spec.kind.name())));
                 }
                 Ok(None) => std::thread::sleep(LOOK),
                 Ok(Some(status)) => break Ok(status),

@@ -7,7 +7,7 @@ use std::io;
 use wakelab_machine::Machine;
 use wakelab_sched::cpumask::Cpu;
 
-/// What lies between two CPUs.
+/// The relation of two CPUs in the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
@@ -26,7 +26,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// What tables call it.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Relation::OneCpu => "one CPU",
@@ -42,7 +42,7 @@ impl Relation {
 /// Two CPUs, by their numbers in the kernel, or one twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
-    /// What lies between them.
+    /// The relation of the two.
     pub relation: Relation,
     /// Their numbers.
     pub cpus: [Cpu; 2],

@@ -10,9 +10,10 @@ use std::io::Read;
 pub struct Noise {
     /// The load average of a minute before it began; `None` if `/proc/loadavg` cannot be read.
     pub load_average: Option<f64>,
-    /// What other processes, and the kernel beside this one, used of the CPUs, %; `None` if `/proc/stat` does not say.
+    /// The share of the CPUs that other processes, and the kernel beside this one, used, %; `None` if `/proc/stat` does
+    /// not say.
     pub others_pct: Option<f64>,
-    /// What the hypervisor took of the CPUs' time, %; `None` if `/proc/stat` does not say.
+    /// The share of the CPUs' time that the hypervisor took, %; `None` if `/proc/stat` does not say.
     pub steal_pct: Option<f64>,
     /// How long it took, s.
     pub seconds: f64,

@@ -15,8 +15,8 @@ use wakelab_study::cache::{Cached, LIMIT_BYTES, Program, Store};
 use wakelab_study::compare::Runner;
 use wakelab_study::fence::{Fence, Start};
 
-/// Whether this process is the program itself, with the arguments that it was started with, so that it can be started
-/// once more.
+/// Whether this process is the program itself, with the arguments that it was started with, so that it can start
+/// itself again.
 pub static OWN_PROGRAM: AtomicBool = AtomicBool::new(false);
 
 /// A fence whose workers are this program once more, if this process is that.
@@ -30,14 +30,14 @@ pub fn fence() -> Fence {
 pub struct CacheFlags {
     /// Keep finished runs in this folder.
     ///
-    /// And read them from there; by default `wakelab` in $XDG_CACHE_HOME or ~/.cache. Runs that are written out
-    /// (--events, --perfetto) are always made. Schedulers that were compiled are kept there, too.
+    /// And read them from it; the default is `wakelab` in $XDG_CACHE_HOME or ~/.cache. Runs that are written out
+    /// (--events, --perfetto) are always simulated. Compiled schedulers are kept there, too.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
-    /// Make every run, and keep none.
+    /// Simulate every run, and keep none.
     #[arg(long, conflicts_with_all = ["cache", "fresh"])]
     pub no_cache: bool,
-    /// Make every run, and replace what was kept.
+    /// Simulate again, and replace what was kept.
     #[arg(long)]
     pub fresh: bool,
 }
@@ -108,7 +108,7 @@ impl CachedSimulator {
         if store.found() > 0 {
             let (found, all) = (store.found() as u64, (store.found() + store.made()) as u64);
             let folder = store.folder().display();
-            say!("{} of {} from {folder}; --fresh makes them again", thousands(found), count(all, "run"));
+            say!("{} of {} from {folder}; --fresh runs them again", thousands(found), count(all, "run"));
         }
         store.prune(LIMIT_BYTES);
         result
@@ -117,7 +117,7 @@ impl CachedSimulator {
 
 fn store(folder: &Path, fresh: bool) -> anyhow::Result<Store> {
     let program = host().map_or_else(Program::running, |host| host.program());
-    let program = program.context("the program's own file cannot be read")?;
+    let program = program.context("cannot read the program's own file")?;
     Ok(Store::open(folder, program, fresh)?)
 }
 

@@ -1,5 +1,5 @@
-//! What the program brings along, so that it works outside a clone: experiments, published tables, the book, and small
-//! recordings. They are the files of the clone that it was built from.
+//! Files built into the program, so that it works outside a clone: experiments, published tables, the book, and small
+//! recordings. They are those of the clone that it was built from.
 
 use crate::out_file::{cause, temporary};
 use crate::signals::{in_good_order, stop_flag};
@@ -125,8 +125,8 @@ pub fn is_file(typed: &Path) -> bool {
 fn unknown(typed: &str, names: &[String], [kind, example, list]: [&str; 3]) -> anyhow::Error {
     let like = suggest(&nearest(typed, names.iter().map(String::as_str)));
     anyhow::anyhow!(
-        "{typed}: it is neither a file nor {kind} of the program; expected a TOML file, or a name such as \
-         {example}{like}\n  hint: `wakelab list {list}` has the names"
+        "{typed}: neither a file nor {kind} of the program; expected a TOML file, or a name such as \
+         {example}{like}\n  hint: `wakelab list {list}` lists the names"
     )
 }
 
@@ -147,7 +147,7 @@ pub fn text<E: RustEmbed>(path: &str) -> Option<String> {
 #[derive(Debug)]
 pub struct Unpacked {
     folder: TempDir,
-    /// What was asked for: a file or a folder.
+    /// The file or folder that was asked for.
     pub path: PathBuf,
 }
 
@@ -176,7 +176,7 @@ pub fn experiment(name: &Path) -> anyhow::Result<(PathBuf, Option<Unpacked>)> {
         let own = names.iter().find(|own| *own == stem.as_ref());
         return match own {
             Some(own) => Err(anyhow::anyhow!(
-                "{}: there is no such file\n  hint: `wakelab run {own}` runs the program's own experiment of that name",
+                "{}: there is no such file\n  hint: `wakelab run {own}` runs the program's experiment of that name",
                 name.display()
             )),
             None => Ok((name.to_owned(), None)),
@@ -254,7 +254,7 @@ pub fn unpack<E: RustEmbed>(folder: &Path) -> anyhow::Result<()> {
             let there = files::read_own(&path, file.data.len() as u64).ok();
             anyhow::ensure!(
                 there.is_some_and(|there| there == *file.data),
-                "{}: a file with other contents is there, and is not replaced\n  hint: name a new folder",
+                "{}: exists with other contents, and is not replaced\n  hint: name a new folder",
                 path.display()
             );
             continue;

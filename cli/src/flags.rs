@@ -34,7 +34,7 @@ pub fn preset(flag: Option<&str>, name: &str) -> anyhow::Result<&'static Preset>
 pub struct RecordingFiles {
     /// Recordings, or folders of them.
     ///
-    /// Of wakelab-record, simulated (--events), or CSV, each with the topo-*.json of its machine beside it.
+    /// From wakelab-record, from a simulation (--events), or CSV, each with its machine's topo-*.json beside it.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }
@@ -44,7 +44,7 @@ pub struct RecordingFiles {
 pub struct WithFlag {
     /// Decide with these features switched (A,NO_B).
     ///
-    /// On the recorded states, on top of what was on; features are named as in the kernel's features file.
+    /// Uses the recorded states, and adds to what was on; features are named as in the kernel's features file.
     #[arg(long, value_name = "FEATURES")]
     pub with: Option<Switches>,
 }
@@ -141,7 +141,7 @@ impl OutFlag {
 pub struct JobsFlag {
     /// Run N simulations at a time.
     ///
-    /// The default is the number of cores. The result is the same.
+    /// The default is the number of cores. The result does not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
 }
@@ -189,11 +189,11 @@ fn seeds() -> impl TypedValueParser<Value = u64> {
 /// How strictly files of rt-app are read.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct LenientFlag {
-    /// Simulate a file of rt-app without what the model lacks.
+    /// Simulate an rt-app file without the parts that the model lacks.
     ///
-    /// Such a part (mem, taskgroup, an unknown key) is an error without this. With it, it is left out or replaced, and
-    /// a warning has its line and what is done instead. All else is read as strictly; `wakelab docs your-workload`
-    /// lists the parts.
+    /// Without this, such a part (mem, taskgroup, an unknown key) is an error. With it, the part is left out or
+    /// replaced, and a warning gives its line and what is done instead. Everything else is read as strictly; `wakelab
+    /// docs your-workload` lists the parts.
     #[arg(long)]
     pub lenient: bool,
 }

@@ -113,7 +113,7 @@ pub struct Done {
     pub done: u64,
     /// All of them; 0 if that is not known.
     pub all: u64,
-    /// What is being done.
+    /// The thing that is being done.
     pub what: String,
 }
 
@@ -122,9 +122,9 @@ pub struct Done {
 pub struct Ended {
     /// The exit code of the program (`wakelab --help` lists them); `None` if the command was stopped or panicked.
     pub exit: Option<u8>,
-    /// What it prints to stdout.
+    /// The command's stdout.
     pub out: Vec<u8>,
-    /// What it prints to stderr, in order.
+    /// The lines of the command's stderr, in order.
     pub said: Vec<Said>,
 }
 
@@ -155,7 +155,7 @@ impl Call {
             HOST.set(Some(Arc::clone(&of_thread)));
             let exit = std::panic::catch_unwind(|| run(args)).unwrap_or_else(|payload| {
                 if !payload.is::<Stopped>() {
-                    of_thread.say("error: the program has a bug, and ended\n  hint: please report what you called");
+                    of_thread.say("error: a bug in wakelab ended the command\n  hint: please report what you called");
                 }
                 None
             });
@@ -227,7 +227,7 @@ fn allowed(command: &Command) -> anyhow::Result<()> {
         | Command::Capture(_)
         | Command::Whatif(_)
         | Command::List(_) => Ok(()),
-        _ => Err(anyhow::anyhow!("this command runs in the program only\n  hint: call `wakelab` in a shell")),
+        _ => Err(anyhow::anyhow!("this command runs only in the program\n  hint: call `wakelab` in a shell")),
     }
 }
 

@@ -67,10 +67,10 @@ Exit codes:
   3    --fail-if holds
   130  Ctrl-C (143 SIGTERM, 129 SIGHUP); what was complete is printed
 
-Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. `wakelab docs \
+Results go to stdout, everything else to stderr. Colours are for terminals only, and none with NO_COLOR. `wakelab docs \
 terminal` has the rules. `wakelab completions SHELL` prints completions, and `wakelab man FOLDER` writes manual pages.";
 
-/// What the program takes: commands and arguments.
+/// The commands and arguments of the program.
 pub fn arguments() -> clap::Command {
     Args::command()
 }

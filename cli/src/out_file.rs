@@ -52,7 +52,7 @@ impl OutFile {
         let is_other = fs::symlink_metadata(path).is_ok_and(|data| !data.is_file());
         anyhow::ensure!(
             !is_other,
-            "{flag}: {} is there, and is no file; expected a file of this name or none\n  hint: name another folder",
+            "{flag}: {} exists and is not a file; expected a file of this name or none\n  hint: name another folder",
             path.display()
         );
         Self::at(flag, path, path.to_owned())

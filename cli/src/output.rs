@@ -69,7 +69,7 @@ pub fn detail(text: impl std::fmt::Display) {
     }
 }
 
-/// How a command ended.
+/// The way a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// All is well.
@@ -86,7 +86,7 @@ pub enum Exit {
     BadInput,
     /// A simulated run failed.
     RunFailed,
-    /// What `--fail-if` names is so.
+    /// The condition of `--fail-if` holds.
     Failed,
     /// Ctrl-C, SIGTERM or SIGHUP; what was complete was printed.
     Interrupted,

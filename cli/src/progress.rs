@@ -168,7 +168,7 @@ impl CountBar {
         )
     }
 
-    /// So many are done.
+    /// Reports how many are done.
     pub fn done(&self, done: u64) {
         // Several threads report, not always in order.
         let (done, all) = (self.0.position().max(done), self.0.length().unwrap_or(0));

@@ -1,5 +1,5 @@
-//! The folder of a sweep: `sweep.json`, which says what it is of, the sweep's own text, and its parts. A part appears
-//! when it is whole, so that a sweep goes on after it was killed with what is missing.
+//! The folder of a sweep: `sweep.json`, which says which sweep it is, the sweep's own text, and its parts. A part
+//! appears when it is whole, so that a sweep that was killed continues with the missing parts.
 
 use crate::out_file::{TEMPORARY, temporary};
 use crate::output::say;
@@ -63,11 +63,11 @@ impl SweepFolder {
             }
             let version = known["wakelab"].as_str().unwrap_or("another version");
             if version != VERSION {
-                bail!("its runs are of wakelab {version}, and this is {VERSION}\n  hint: name a new folder");
+                bail!("its runs were made by wakelab {version}, and this is {VERSION}\n  hint: name a new folder");
             }
             bail!(
-                "it is of another sweep: the sweep's file, or one that it names, has changed since\n  \
-                 hint: name a new folder; {SPACE} in it is what it was made of"
+                "it belongs to another sweep: the sweep's file, or one that it names, has changed since\n  \
+                 hint: name a new folder; {SPACE} in this one is the sweep that it was made for"
             );
         }
         match fs::read_dir(&self.path) {
@@ -76,7 +76,7 @@ impl SweepFolder {
                     let first = first.to_string_lossy().into_owned();
                     // What a run that was killed at its beginning leaves.
                     if first != SPACE && first != LOCK && !first.starts_with(TEMPORARY) {
-                        bail!("it has other files, such as {first}\n  hint: name a new or empty folder");
+                        bail!("it contains other files, such as {first}\n  hint: name a new or empty folder");
                     }
                 }
             }
@@ -99,7 +99,7 @@ impl SweepFolder {
         self.put(MANIFEST, format!("{about:#}\n").as_bytes())
     }
 
-    /// What tells the sweep from others.
+    /// The ID of the sweep, which differs from that of any other.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -121,7 +121,7 @@ impl SweepFolder {
             .with_context(|| path.display().to_string())?;
         if file.try_lock().is_err() {
             bail!(
-                "--out: {}: another wakelab writes it\n  hint: wait for it, or name another folder",
+                "--out: {}: another wakelab is writing to it\n  hint: wait for it, or name another folder",
                 self.path.display()
             );
         }
@@ -143,7 +143,7 @@ impl SweepFolder {
                 Some(of_part) => failed += of_part,
                 None => {
                     if path.exists() {
-                        say!("warning: {} is not a whole part of this sweep; it is made again", path.display());
+                        say!("warning: {} is not a complete part of this sweep; it is run again", path.display());
                     }
                     missing.push(part);
                 }

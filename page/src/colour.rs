@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-/// What a reason or a cause says of the CPU, which decides whether its colour is cool, warm or grey.
+/// The state of the CPU that a reason or a cause implies, which decides whether its colour is cool, warm or grey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// An idle CPU: cool.

@@ -33,7 +33,7 @@ pub const VALUES: usize = 10_000;
 /// The most cells of one table.
 pub const CELLS: usize = 20_000;
 
-/// So many wake-ups are drawn on the machine.
+/// The most wake-ups that are drawn on the machine.
 pub const DRAWN: usize = 12;
 
 /// The most bytes of all explained wake-ups, notes and paragraphs together.
@@ -68,7 +68,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMuch { what, found, limit, hint } => {
-                write!(f, "the page has {found} {what}, and takes {limit} at most\nhint: {hint}")
+                write!(f, "the page has {found} {what}, expected at most {limit}\nhint: {hint}")
             }
             Self::Inconsistent { what, why } => write!(f, "{what} of the page: {why}"),
             Self::Template(why) => write!(f, "the page's template failed: {why}"),

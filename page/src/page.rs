@@ -18,9 +18,9 @@ pub struct Page {
     pub title: String,
     /// A sentence below the headline that the reader should know first. May be empty.
     pub lead: String,
-    /// What was concluded: the first line is the sentence, the others say how sure it is. May be empty.
+    /// The verdict: the first line is the sentence, the others say how sure it is. May be empty.
     pub verdict: Vec<String>,
-    /// What was run.
+    /// The runs behind the page.
     pub run: Run,
     /// The sides that are compared or shown, the base first; at most [`crate::limits::SIDES`]. Everything else on the
     /// page refers to a side by its [`Side::name`], and colours are assigned in this order.
@@ -45,13 +45,13 @@ pub struct Page {
     pub causes: Vec<Causes>,
     /// Wake-ups by the LLC on which the wakee ran last and the LLC to which it went.
     pub migrations: Vec<Migrations>,
-    /// What each CPU did over time; at most [`crate::limits::HEATS`] maps.
+    /// The activity of each CPU over time; at most [`crate::limits::HEATS`] maps.
     pub heat: Vec<Heat>,
     /// Utilisation and `nr_idle_scan` of LLCs over time.
     pub llcs: Vec<LlcSeries>,
     /// Charts of frequency, idle states and power over time.
     pub timelines: Vec<Timeline>,
-    /// What perfect knowledge would have changed, by load.
+    /// The changes that perfect knowledge would have made, by load.
     pub regret: Vec<Statistic>,
     /// Some wake-ups with their explanations. The page shows the text of the first few and folds that of the others.
     pub explained: Vec<Explained>,
@@ -85,7 +85,7 @@ pub enum Kind {
     Both,
 }
 
-/// What was run. Empty texts are left out of the page.
+/// The runs behind the page. Empty texts are left out of the page.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Run {
     /// The command that writes this page.
@@ -109,7 +109,7 @@ pub struct Run {
 pub struct Side {
     /// Its name, such as `SIS_UTIL`, by which everything on the page refers to it.
     pub name: String,
-    /// What is switched on top of the kernel's features, such as `NO_SIS_UTIL`; empty if nothing is.
+    /// The switches on top of the kernel's features, such as `NO_SIS_UTIL`; may be empty.
     pub switches: String,
     /// The state of each feature of interest.
     pub features: Vec<Feature>,
@@ -127,7 +127,7 @@ pub struct Feature {
 /// A constant that no source gives.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Assumed {
-    /// What it belongs to, such as the machine's name.
+    /// The owner of the constant, such as the machine's name.
     pub of: String,
     /// Its name.
     pub name: String,

@@ -101,7 +101,7 @@ pub(crate) const SCRIPTS: [Script; 4] = [
         text: include_str!("../assets/vendor/vega-embed.min.js"),
         hash: "sha256-ZxnwPt9yvv8jMQ7lbNDxqeu/fdzGVtPlzC+QZ6uDVnE=",
     },
-    Script { text: PAGE, hash: "sha256-rXcnrOBnOfdMY/BpzBKT73w5f3kKhJe9AVx8N9sLkuA=" },
+    Script { text: PAGE, hash: "sha256-nMaKCJmuu98YkiznftjHJhdHaW/1bFFuVSnRZTsQp+Y=" },
 ];
 
 /// The page's own script: one function around all files, so that they share their names only with each other.

@@ -98,7 +98,7 @@ fn with_run<T>(then: impl FnOnce(&mut Run<'static>) -> Result<T, Problem>) -> Re
 }
 
 fn no_run() -> Problem {
-    Problem::new("run", "no run has begun, or it was finished; expected start() first")
+    Problem::new("run", "no run is under way; call start() first")
 }
 
 /// An answer.

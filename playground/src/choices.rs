@@ -5,7 +5,7 @@ use wakelab_kernel::{Feature, Preset};
 use wakelab_sched::select::{Reason, policy};
 use wakelab_workload::{benchmarks, default_load, load_is_rate};
 
-/// What can be named, and what the page says of it.
+/// The names that can be chosen, and what the page says of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Choices {
     /// The version of the program.
@@ -29,7 +29,7 @@ pub struct Choices {
 pub struct WorkloadChoice {
     /// The name.
     pub name: String,
-    /// What it does.
+    /// A description of what it does.
     pub doc: &'static str,
     /// Whether it needs no load.
     pub own_load: Option<u32>,

@@ -31,12 +31,12 @@ pub struct Description {
     pub time: String,
 }
 
-/// What is wrong with a description, or with a run.
+/// An error in a description, or in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The field of the description that is wrong; `run` if it is none of them.
     pub field: &'static str,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
     /// The next step.
     pub hint: Option<String>,
@@ -79,7 +79,7 @@ pub struct Side {
     pub settle_ns: u64,
     /// When the run ends, ns from the start.
     pub until_ns: u64,
-    /// What `wakelab compare` would warn of.
+    /// The warnings that `wakelab compare` would print.
     pub warnings: Vec<String>,
 }
 

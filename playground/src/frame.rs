@@ -33,24 +33,24 @@ pub struct Begun {
     pub policies: Vec<&'static str>,
     /// `imbalance_pct` as SIS_UTIL uses it (`sis_util_pct`, or the domain's); `None` if nothing reads it.
     pub sis_util_pct: Option<u64>,
-    /// What `wakelab compare` would warn of.
+    /// The warnings that `wakelab compare` would print.
     pub warnings: Vec<String>,
 }
 
-/// What the page draws after a step.
+/// The contents of the page after a step.
 #[derive(Clone, Debug, Serialize)]
 pub struct Frame {
     /// The time, ns from the start.
     pub at_ns: u64,
     /// Whether the run is over.
     pub over: bool,
-    /// What each CPU does.
+    /// The activity of each CPU.
     pub cpus: Cpus,
     /// Each LLC, by its lowest CPU.
     pub llcs: Vec<Llc>,
     /// The bins that are over and that no frame before this one had.
     pub bins: Vec<Bin>,
-    /// What happened since the frame before.
+    /// The events since the frame before.
     pub step: Step,
     /// Wake-up latency of the workload's tasks in the last whole window of 10 ms: how many, median and 99th percentile,
     /// ns.
@@ -65,7 +65,7 @@ pub struct Frame {
     pub names: Vec<String>,
 }
 
-/// What CPUs do, by their numbers.
+/// The activity of the CPUs, by their numbers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Cpus {
     /// A letter each: `i` idle, `e` entering or leaving idle, `s` searching for a CPU, `r` running a task's program,

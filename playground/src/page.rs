@@ -48,7 +48,7 @@ pub enum PageError {
 impl fmt::Display for PageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PageError::NotWasm => write!(f, "expected a WebAssembly module, as playground/build makes one"),
+            PageError::NotWasm => write!(f, "expected a WebAssembly module, such as playground/build makes"),
             PageError::TooLarge(bytes) => write!(f, "the page has {bytes} bytes; expected {BYTES_MAX} at most"),
         }
     }

@@ -65,7 +65,7 @@ impl<'a> Run<'a> {
         Run { side, steps, bin_ns, bins: Vec::new(), at_ns: 0, over: false, named: 0 }
     }
 
-    /// What the page is told of a run that begins.
+    /// Describes a run that begins, for the page.
     pub fn begun(&self) -> Begun {
         let Side { machine, variant, workload, seed, settle_ns, until_ns, warnings } = self.side;
         let cpu = |cpu: &wakelab_sched::domain::CpuTopology| [cpu.core, cpu.llc, cpu.node, cpu.package];
@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
         self.bins.push(std::mem::take(bin));
     }
 
-    /// What the page draws now. What happened since the last frame is in this one, and in none after it.
+    /// The contents of the page now. Events since the last frame are in this one, and in none after it.
     pub fn frame(&mut self) -> Frame {
         let at_ns = self.at_ns;
         let changes = self.steps.sink().0.changes_by(at_ns);
@@ -183,7 +183,8 @@ impl<'a> Run<'a> {
         stats.power = outcome.power;
         if stats.measured_ns == 0 {
             let (ended, settle) = (duration_text(ended), duration_text(*settle_ns));
-            let what = format!("all tasks had exited at {ended}, before measuring began at {settle}; settle for less");
+            let what =
+                format!("all tasks had exited at {ended}, before measuring began at {settle}; settle for less time");
             return Err(Problem::new("settle", what));
         }
         if stats.done == 0 {

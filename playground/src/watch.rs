@@ -15,7 +15,7 @@ const LATENCY_WINDOW_NS: u64 = wakelab_measure::WINDOW_NS;
 /// In [`Watch::reason_of`]: no wake-up has placed the task.
 pub(crate) const NOT_PLACED: i8 = -1;
 
-/// What happened in a stretch of time of the same length each.
+/// The events in one of several stretches of time of the same length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Bin {
     /// Transactions done.
@@ -30,7 +30,7 @@ pub struct Bin {
     pub nr_idle_scan: Option<i64>,
 }
 
-/// What happened between two frames.
+/// The events between two frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// Wake-ups of all tasks that chose a CPU.

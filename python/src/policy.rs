@@ -56,7 +56,7 @@ impl OwnPolicy for PythonPolicy {
     }
 }
 
-/// What a policy knows when a search begins.
+/// A search, as a policy sees it when it begins.
 #[pyclass(frozen, get_all, module = "wakelab._wakelab")]
 pub struct Search {
     /// The CPU around which the search is made.
@@ -77,7 +77,9 @@ pub struct Search {
 
 fn decide(py: Python<'_>, cx: &SearchContext<'_>, view: &dyn SearchView, plan: &mut Plan) -> PyResult<Verdict> {
     let function = lock(&DECIDES).as_ref().map(|function| function.clone_ref(py));
-    let function = function.ok_or_else(|| PyRuntimeError::new_err(format!("{NAME}: no function was given")))?;
+    let function = function.ok_or_else(|| {
+        PyRuntimeError::new_err(format!("{NAME}: no function was given; call wakelab.policy() first"))
+    })?;
     let cpus: Vec<u32> = cx.sd.span.iter().filter(|&cpu| cx.wakeup.wakee.cpus_ptr.test(cpu)).collect();
     let search = Search {
         target: cx.target,
@@ -93,7 +95,8 @@ fn decide(py: Python<'_>, cx: &SearchContext<'_>, view: &dyn SearchView, plan: &
         return Ok(Verdict::Scan);
     }
     let wrong = || {
-        let expected = "expected None, how many CPUs to probe, or a list of those to probe, of the search's cpus";
+        let expected =
+            "expected None, the number of CPUs to probe, or a list of CPUs to probe, all among the search's cpus";
         PyValueError::new_err(format!("{NAME}: {expected}; found {answer}"))
     };
     if let (Ok(probes), false) = (answer.extract::<i32>(), answer.is_instance_of::<pyo3::types::PyBool>()) {

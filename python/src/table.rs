@@ -93,6 +93,6 @@ fn array(kind: &str, values: &[Bound<'_, PyAny>]) -> PyResult<ArrayRef> {
         "list[float]" => filled_lists!(Float64Builder::new(), f64, values),
         "list[str]" => filled_lists!(StringBuilder::new(), String, values),
         "list[bool]" => filled_lists!(BooleanBuilder::new(), bool, values),
-        _ => return Err(PyTypeError::new_err(format!("{kind:?} is no kind of values"))),
+        _ => return Err(PyTypeError::new_err(format!("{kind:?} is not a kind of values"))),
     })
 }

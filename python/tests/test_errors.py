@@ -15,7 +15,7 @@ SIDES = {"base": "SIS_UTIL", "with_": "NO_SIS_UTIL", "repeats": 1}
     [
         ("machine", "nowhere", "there is no machine of that name"),
         ("machine", "", "a name, a path, a dict"),
-        ("machine", {}, "what is in a file"),
+        ("machine", {}, "the contents of a file"),
         ("machine", {"a": 1}, "unknown key"),
         ("machine", {"a": math.nan}, "finite numbers"),
         ("machine", {"a": None}, "TOML"),
@@ -67,7 +67,7 @@ SIDES = {"base": "SIS_UTIL", "with_": "NO_SIS_UTIL", "repeats": 1}
         ("control", 1, "True or False"),
         ("sensitivity", "guess", "guess"),
         ("budget", 4, "sensitivity"),
-        ("progress", 3, "can be called"),
+        ("progress", 3, "a callable"),
         ("cache", 3, "a path"),
         ("events", "a\0b", "a path"),
     ],
@@ -126,7 +126,7 @@ def test_a_row_that_is_not_there_is_no_error():
 def test_warnings_are_pythons():
     with pytest.warns(wakelab.Warning) as warned:
         wakelab.capture(DECISIONS.parents[1] / "cli" / "tests" / "data" / "sis-prop-6.1", window="100ms")
-    assert any("no machine is known" in str(warning.message) for warning in warned)
+    assert any("the recorded machine is not known" in str(warning.message) for warning in warned)
 
 
 def test_nothing_is_printed(capfd):

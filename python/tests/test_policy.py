@@ -52,7 +52,7 @@ def test_an_exception_of_a_policy_is_the_callers():
 @pytest.mark.parametrize("answer", ["all", -1, True, [99], 1.5])
 def test_a_wrong_answer_is_refused(answer):
     wakelab.policy(lambda search: answer)
-    with pytest.raises(ValueError, match="how many CPUs to probe"):
+    with pytest.raises(ValueError, match="the number of CPUs to probe"):
         wakelab.simulate(**BUSY, base="SIS_PYTHON")
 
 

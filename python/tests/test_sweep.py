@@ -269,7 +269,7 @@ def test_wrong_arguments_are_refused(tmp_path, no_cluster):
     with pytest.raises(wakelab.InputError, match="progress"):
         wakelab.sweep(SPACE, out=tmp_path / "runs", progress=3)
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(wakelab.InputError, match="it has other files"):
+    with pytest.raises(wakelab.InputError, match="it contains other files"):
         wakelab.sweep(SPACE, out=tmp_path)
     machine = tmp_path / "m.toml"
     machine.write_text("")

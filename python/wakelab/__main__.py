@@ -25,7 +25,7 @@ def main() -> int:
         own = importlib.metadata.version("wakelab")
         if own != args.version:
             raise InputError(
-                f"--engine: the package for Python is of wakelab {own}, and the program of {args.version}\n"
+                f"--engine: the package for Python is from wakelab {own}, and the program from {args.version}\n"
                 "  hint: install the package of the program's version"
             )
         made = sweep(args.file, out=args.out, engine=args.engine, jobs=args.jobs, progress=_progress())
@@ -37,7 +37,7 @@ def main() -> int:
         print("interrupted: run the same command again to continue", file=sys.stderr)
         return 130
     if made.failed:
-        print(f"warning: {made.failed} of {made.runs} runs failed; their column `error` says why", file=sys.stderr)
+        print(f"warning: {made.failed} of {made.runs} runs failed; the column `error` says why", file=sys.stderr)
     print(f"{made.runs} runs of {made.points} points in {made.path}")
     return 0
 

@@ -77,7 +77,7 @@ def compare(
             what `capture()` returned; or several.
         load: Instances: 28, a share of the CPUs ("25%"), a range ("25%..200%/25%"), or a list of these. A dict has a
             load for each workload, in their order.
-        base: The switches of the side that is 100%: "A,NO_B", or {"A": True, "B": False, "tunable": 3}.
+        base: The switches of the base side: "A,NO_B", or {"A": True, "B": False, "tunable": 3}.
         with_: The switches of the other side; a list of several sides, or a dict of dicts for sides with names.
         repeats: How often each case is run on each side. One run gives no interval.
         seed: The seed from which those of the runs are derived; 1 if left out.
@@ -407,7 +407,7 @@ def sweep(
         RunError: The workers of a cluster died again and again.
     """
     if progress is not None and not callable(progress):
-        raise wrong("progress", "what can be called", progress)
+        raise wrong("progress", "a callable", progress)
     arguments = Arguments("sweep")
     arguments.path("out", out)
     if not isinstance(engine, str) or not (engine in ("local", "ray") or engine.startswith("ray:")):
@@ -545,7 +545,7 @@ def policy(function: PolicyFunction) -> PolicyFunction:
             for the scan of the kernel.
     """
     if not callable(function):
-        raise wrong("function", "what can be called", function)
+        raise wrong("function", "a callable", function)
     _wakelab.set_policy(function)
     return function
 
@@ -571,22 +571,22 @@ def features() -> Listing:
 
 
 def policies() -> Listing:
-    """The switches that decide how an idle CPU is searched."""
+    """The switches that decide how to search for an idle CPU."""
     return _list("policies")
 
 
 def experiments() -> Listing:
-    """The experiments that the program brings along, for `run()`."""
+    """The experiments that come with the program, for `run()`."""
     return _list("experiments")
 
 
 def panels() -> Listing:
-    """The panels that the program brings along, for `score()`."""
+    """The panels that come with the program, for `score()`."""
     return _list("panels")
 
 
 def sweeps() -> Listing:
-    """The sweeps that the program brings along, for `sweep()`."""
+    """The sweeps that come with the program, for `sweep()`."""
     return _list("sweeps")
 
 
@@ -632,7 +632,7 @@ def _trust(
     else:
         arguments.flag("sensitivity", sensitivity)
     if budget is not None and sensitivity is False:
-        raise wrong("budget", "sensitivity=True beside it, as nothing else reads it", budget)
+        raise wrong("budget", "sensitivity=True as well, as nothing else uses it", budget)
     arguments.whole("budget", budget)
     arguments.whole("ensemble", ensemble)
 

@@ -1,4 +1,4 @@
-"""What functions are called with, as arguments of the program."""
+"""Turns the arguments of functions into arguments of the program."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Arguments:
         elif isinstance(value, Mapping):
             named = {name: side for name, side in value.items() if isinstance(side, Mapping)}
             if named and len(named) != len(value):
-                raise wrong(argument, "switches, or names of sides each with its switches, not both", value)
+                raise wrong(argument, "switches, or names of sides with their switches, not both", value)
             several = [f"{name}={_switches(argument, side)}" for name, side in named.items()]
             several = several or [_switches(argument, value)]
         else:
@@ -161,7 +161,7 @@ class Arguments:
             return self._write(f"{name}.{'json' if value.lstrip().startswith('{') else 'toml'}", value)
         if isinstance(value, Mapping):
             if not value:
-                raise wrong(argument, "what is in a file", value)
+                raise wrong(argument, "the contents of a file", value)
             return self._written(argument, value, name)
         raise wrong(argument, "a name, a path, a dict or the text of a file", value)
 
@@ -176,7 +176,7 @@ class Arguments:
         try:
             return self._write(f"{name}.toml", _wakelab.toml(text))
         except ValueError as error:
-            raise wrong(argument, f"what TOML can say ({error})", value) from None
+            raise wrong(argument, f"a value that TOML can hold ({error})", value) from None
 
     def _write(self, name: str, text: str) -> str:
         if self._folder is None:

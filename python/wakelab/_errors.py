@@ -1,4 +1,4 @@
-"""What goes wrong, and where."""
+"""Errors and warnings, with the argument that they are about."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class InputError(Error, ValueError):
 
 
 class RunError(Error, RuntimeError):
-    """A simulated run failed, or what is asked for has no answer."""
+    """A simulated run failed, or a question has no answer."""
 
 
 class Warning(UserWarning):
-    """What the program warns of."""
+    """A warning of the program."""
 
 
 # The flag that an error begins with, or that clap quotes.

@@ -1,4 +1,4 @@
-"""What comes out: the program's JSON, as objects."""
+"""Results: the program's JSON, as objects."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Verdict:
         undecided: Rows in which it would be one of both, but not with other constants.
         same: Rows in which no difference is shown.
         identical: Rows whose sides have the same value with every seed.
-        untested: Rows with one run a side.
+        untested: Rows with one run per side.
     """
 
     text: str
@@ -171,7 +171,7 @@ class Result:
         """
         page = self.html
         if page is None:
-            raise Error(f"{type(self).__name__}: such a result has no page")
+            raise Error(f"{type(self).__name__}: results of this kind have no page")
         Path(path).write_text(page, encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -202,7 +202,7 @@ class Comparison(_Judged):
 
     @property
     def verdict(self) -> Verdict:
-        """What is concluded."""
+        """The verdict."""
         return Verdict._of(self._value["verdict"])
 
     def _about(self) -> str:
@@ -214,12 +214,12 @@ class Matrix(_Judged):
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """What is concluded of each side against the base, by its name."""
+        """The verdict on each side against the base, by the side's name."""
         return {value["variant"]: Verdict._of(value) for value in self._value["verdicts"]}
 
     @property
     def comparisons(self) -> list[dict[str, Any]]:
-        """For each machine, kernel and side what the JSON of a comparison has."""
+        """For each machine, kernel and side, the contents of a comparison's JSON."""
         return list(self._value["comparisons"])
 
     @property
@@ -260,7 +260,7 @@ class Explanations(Result):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """An explanation each; `text` has it in words. Empty if no row matches: then `notes` say why."""
+        """One explanation per wake-up; `text` has it in words. Empty if no row matches: then `notes` say why."""
         if self._parsed is None:
             self._parsed = [json.loads(line) for line in self.json.splitlines()]
         return list(self._parsed)
@@ -313,7 +313,7 @@ class Replay(Result):
         return list(self._value["changes"])
 
     def _about(self) -> str:
-        return f"{self._value['other_cpu']} of {self._value['rows']} choices are of another CPU"
+        return f"{self._value['other_cpu']} of {self._value['rows']} choices go to another CPU"
 
 
 class Score(Result):
@@ -331,7 +331,7 @@ class Score(Result):
 
     @property
     def probability_better(self) -> float | None:
-        """How probable it is that the candidate is better, 0 to 1; None if a row has one run on a side."""
+        """How probable it is that the candidate is better, 0 to 1; None if a row has only one run per side."""
         probability: float | None = self._value["probability_better"]
         return probability
 
@@ -370,11 +370,11 @@ class WhatIf(Result):
         """What is concluded of the one side that was asked for.
 
         Raises:
-            Error: None or several were asked for; `verdicts` has all.
+            Error: There is none, or there are several; `verdicts` has one for each side.
         """
         verdicts = list(self.verdicts.values())
         if len(verdicts) != 1:
-            raise Error(f"verdict: {len(verdicts)} sides were asked for; `verdicts` has all")
+            raise Error(f"verdict: there are {len(verdicts)} sides; `verdicts` has one for each")
         return verdicts[0]
 
     @property
@@ -448,7 +448,7 @@ class Call:
     def run(self, of: type[_R], progress: Progress | None = None) -> _R:
         """Runs the command, and makes an object of its output."""
         if progress is not None and not callable(progress):
-            raise InputError(f"progress: expected what can be called, found {progress!r}", "progress")
+            raise InputError(f"progress: expected a callable, found {progress!r}", "progress")
         output, notes = self._output(self.args, progress)
         return of(output, notes, self)
 

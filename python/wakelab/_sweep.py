@@ -40,7 +40,7 @@ class Sweep:
         path: The folder.
         runs: The number of runs.
         points: The number of points: runs that differ by more than their seed.
-        failed: The runs that failed; their column `error` says why.
+        failed: The runs that failed; the column `error` says why.
     """
 
     def __init__(self, path: Path, plan: dict[str, Any]) -> None:
@@ -62,7 +62,7 @@ class Sweep:
         return pyarrow.concat_tables([pyarrow.parquet.read_table(file) for file in self.files])
 
     def to_pandas(self) -> pd.DataFrame:
-        """All rows as a data frame of pandas, which takes pyarrow, too (`pip install wakelab[pandas,arrow]`)."""
+        """All rows as a data frame of pandas, which also needs pyarrow (`pip install wakelab[pandas,arrow]`)."""
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
@@ -77,13 +77,13 @@ class Sweep:
 
 
 def local(arguments: Arguments, out: Path, progress: Progress | None) -> Sweep:
-    """Makes the runs on this machine."""
+    """Runs the sweep on this machine."""
     Call(arguments, format=None, has_page=False).run(Result, progress)
     return Sweep(out, plan_of(arguments, out))
 
 
 def plan_of(arguments: Arguments, out: Path, quiet: bool = True) -> dict[str, Any]:
-    """What is to be run, and which parts of it are not in the folder. Makes the folder."""
+    """The plan of the sweep, with the parts that are missing in the folder. Makes the folder."""
     args = ["sweep", "--plan", f"--out={out}", arguments.args[-1]]
     text, _ = Call(arguments, format=None, has_page=False).raw(args, None, quiet)
     plan: dict[str, Any] = json.loads(text)
@@ -171,7 +171,7 @@ def _make(
                 except ray.exceptions.RayError as error:
                     raise RunError(
                         f"part {part}: its workers died {_RETRIES + 1} times: {error}\n"
-                        "  hint: the same call goes on with the parts that are missing",
+                        "  hint: the same call continues with the missing parts",
                     ) from None
                 _write(out / f"part-{part:06}.parquet", content)
                 done += 1
@@ -201,14 +201,14 @@ def _held(out: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InputError(
-                f"out: {out}: another wakelab writes it\n  hint: wait for it, or name another folder", "out"
+                f"out: {out}: another wakelab is writing to it\n  hint: wait for it, or name another folder", "out"
             ) from None
         yield
 
 
 @contextlib.contextmanager
 def _cluster(ray: Any, engine: str, jobs: int | None) -> Iterator[None]:
-    """A cluster that runs, or one on this machine that is started, and ended afterwards."""
+    """A running cluster, or one that is started on this machine and stopped afterwards."""
     if ray.is_initialized():
         yield
         return

@@ -1,4 +1,4 @@
-//! What each rule and input is worth.
+//! Tables of what each rule and input is worth.
 
 use crate::VERSION;
 use crate::numbers::thousands;

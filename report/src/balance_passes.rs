@@ -20,7 +20,7 @@ pub fn text(conformance: &BalanceConformance) -> String {
     // Writing to a string does not fail.
     let _ = writeln!(
         text,
-        "\n{} of {} passes equal; {} that were not stable, and {} in which tasks prefer the LLC are not compared.",
+        "\n{} of {} passes equal; not compared: {} that were not stable, {} in which tasks prefer the LLC.",
         thousands(total.scored.equal),
         thousands(total.scored.rows),
         thousands(total.unstable),

@@ -8,14 +8,14 @@ use wakelab_calibrate::{Measured, Noise, Place, Unmeasured};
 use wakelab_machine::MachineFile;
 use wakelab_study::calibrate::{Constant, Derived, Found};
 
-/// What a report is about.
+/// The subject of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibrated<'a> {
     /// The machine as it is written.
     pub file: &'a MachineFile,
-    /// What was derived.
+    /// The constants that were derived.
     pub derived: &'a Derived,
-    /// What could not be measured.
+    /// The microbenchmarks that could not be measured.
     pub unmeasured: &'a [Unmeasured],
     /// How noisy the machine was.
     pub noise: &'a Noise,
@@ -31,7 +31,7 @@ pub fn text(of: &Calibrated<'_>) -> String {
     let machine = &of.file.machine;
     let mut text = format!("{}: {}\n", machine.name, machine.description);
     if let Some(calibration) = &of.file.calibration {
-        let stands = if of.exact { "whose preset is" } else { "which has no preset of its own; for it stands" };
+        let stands = if of.exact { "whose preset is" } else { "which has no preset of its own; simulated as" };
         let _ = writeln!(
             text,
             "measured {} UTC on Linux {}, {stands} {}, at {} Hz\nnoise: {}",

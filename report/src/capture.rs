@@ -17,7 +17,7 @@ use wakelab_study::verdict::{Certainty, Verdict};
 /// The most groups that are listed.
 const MOST_GROUPS: usize = 12;
 
-/// What was captured, for a terminal.
+/// The captured workload, for a terminal.
 pub fn text(captured: &Captured) -> String {
     let (_, length) = captured.window_ns;
     let transactions = match captured.transactions {
@@ -57,9 +57,11 @@ pub fn text(captured: &Captured) -> String {
     }
     let _ = writeln!(text, "\n{}", check(&captured.check));
     let mut losses = losses(&captured.losses);
-    losses.extend(captured.repeated_ns.map(|ns| {
-        format!("the first {} alone are done again and again: more steps do not fit in a workload", duration_text(ns))
-    }));
+    losses.extend(
+        captured.repeated_ns.map(|ns| {
+            format!("only the first {} are repeated: more steps do not fit in a workload", duration_text(ns))
+        }),
+    );
     if !losses.is_empty() {
         text.push('\n');
     }
@@ -134,13 +136,13 @@ fn does(group: &CapturedGroup) -> &'static str {
     }
 }
 
-/// What could not be followed, a line each.
+/// The things that could not be followed, a line each.
 pub fn losses(losses: &Losses) -> Vec<String> {
     let Losses { unseen_wakeups, woken_awake, unknown_wakers, never_ran, implied_replies } = *losses;
     let lines = [
         (unseen_wakeups, "sleep", "without a wake-up in the source, taken for timers".to_owned()),
-        (woken_awake, "wake-up", "of tasks that were awake as far as was seen, left out".to_owned()),
-        (unknown_wakers, "wake-up", "by tasks that did not run there as far as was seen".to_owned()),
+        (woken_awake, "wake-up", "of tasks that seemed to be awake, left out".to_owned()),
+        (unknown_wakers, "wake-up", "by tasks that did not seem to run there".to_owned()),
         (never_ran, "task", "woken and never seen to run".to_owned()),
         (
             implied_replies,
@@ -152,13 +154,13 @@ pub fn losses(losses: &Losses) -> Vec<String> {
     lines.into_iter().filter_map(line).collect()
 }
 
-/// What a recording would have been under other policies.
+/// A recording's load under other policies.
 pub struct WhatIf<'a> {
-    /// What was captured.
+    /// The captured workload.
     pub captured: &'a Captured,
     /// How much its simulation is like the recording.
     pub fidelity: &'a Fidelity,
-    /// What is predicted for each side that is asked for. None if the simulation is not like the recording.
+    /// The prediction for each side. None if the simulation is not like the recording.
     pub predictions: &'a [Prediction],
     /// Each of them compared with what was recorded.
     pub comparisons: &'a [Comparison],
@@ -177,11 +179,8 @@ pub fn whatif(asked: &WhatIf<'_>) -> String {
         if alike {
             text += compare::verdict_text(&judged(comparison)).trim_start();
         } else {
-            let _ = writeln!(
-                text,
-                "{}: no verdict, as the simulation is not like the recording",
-                printable(&prediction.side)
-            );
+            let _ =
+                writeln!(text, "{}: no verdict: the simulation is not like the recording", printable(&prediction.side));
         }
         let changed = changed_most(prediction);
         let all = prediction.rows.len();
@@ -191,7 +190,7 @@ pub fn whatif(asked: &WhatIf<'_>) -> String {
         }
         text.push('\n');
     }
-    let _ = writeln!(text, "how like the recording it is: {}", verdict(verdict_of));
+    let _ = writeln!(text, "likeness to the recording: {}", verdict(verdict_of));
     text += &unlike(asked.fidelity);
     let captured = asked.captured;
     let _ = writeln!(
@@ -241,7 +240,7 @@ pub fn whatif_details(asked: &WhatIf<'_>) -> String {
     text += &fidelity(asked.fidelity);
     let alike = asked.fidelity.verdict() != Likeness::Not;
     let warning = match alike {
-        false => "The simulation is not like the recording: no side is the better one by what follows.\n",
+        false => "The simulation is not like the recording: what follows does not show which side is better.\n",
         true => "",
     };
     for prediction in asked.predictions {
@@ -370,7 +369,7 @@ fn rates(rates: &Rates) -> Value {
     })
 }
 
-/// What was captured, as JSON.
+/// The captured workload, as JSON.
 pub fn json(captured: &Captured) -> Value {
     let Losses { unseen_wakeups, woken_awake, unknown_wakers, never_ran, implied_replies } = captured.losses;
     json!({

@@ -28,7 +28,7 @@ pub fn text(diff: &Diff, verdict: &Verdict<'_>) -> String {
     }
     for (of, other, rows) in [("A", "B", &diff.only_a), ("B", "A", &diff.only_b)] {
         if !rows.is_empty() {
-            let _ = write!(text, "\n{} only of {of}, and not of {other}: ", count(rows.len() as u64, "row"));
+            let _ = write!(text, "\n{} only in {of}, not in {other}: ", count(rows.len() as u64, "row"));
             text += &some(rows);
             text += "\n";
         }
@@ -51,7 +51,7 @@ fn some(names: &[String]) -> String {
 
 fn settings(settings: &[Setting]) -> String {
     if settings.is_empty() {
-        return "\nBoth are of the same: nothing differs in what was run.\n".to_owned();
+        return "\nNothing differs in what was run.\n".to_owned();
     }
     let mut table = new_table(&["differs", "A", "B"], 3);
     let value = |value: &Option<String>| match value.as_deref() {
@@ -62,9 +62,9 @@ fn settings(settings: &[Setting]) -> String {
     for Setting { name, a, b } in settings.iter().take(SHOWN) {
         table.add_row([name.clone(), value(a), value(b)]);
     }
-    let mut text = format!("\nWhat was run otherwise\n\n{}", with_text_at_end(table));
+    let mut text = format!("\nWhat was run differently\n\n{}", with_text_at_end(table));
     if settings.len() > SHOWN {
-        let _ = writeln!(text, "and {} more; --format json has all", settings.len() - SHOWN);
+        let _ = writeln!(text, "and {} more; --format json lists all", settings.len() - SHOWN);
     }
     text
 }
@@ -115,15 +115,15 @@ fn results(rows: &[(&DiffRow, &JudgedRow)]) -> String {
     let title = match of_results {
         true => {
             let good = better_if(first.better);
-            format!("{}, {}, {good} is better; %: positive is B better than A", first.benchmark, first.unit)
+            format!("{}, {}, {good} is better; %: positive means B is better", first.benchmark, first.unit)
         }
         false if rows.iter().any(|(row, _)| row.better.is_some()) => {
             format!(
-                "{}; %: with a \"better if\" positive is B better than A, else it is B more than A",
+                "{}; %: positive means B is better in a row with a \"better if\", and more in the others",
                 first.benchmark
             )
         }
-        false => format!("{}; %: positive is B more than A", first.benchmark),
+        false => format!("{}; %: positive means B is more", first.benchmark),
     };
     format!("\n{title}\n\n{}", table_text(&table))
 }
@@ -149,7 +149,7 @@ fn conclusion(verdict: &Verdict<'_>) -> String {
     } else if verdict.tested() == 0 {
         let differ = all - identical;
         format!(
-            "verdict: none, as one run a side cannot tell a difference from chance: A and B differ in {differ} of {}",
+            "verdict: none, as one run per side cannot tell a difference from chance: A and B differ in {differ} of {}",
             count(all as u64, "row")
         )
     } else {
@@ -176,7 +176,7 @@ fn conclusion(verdict: &Verdict<'_>) -> String {
         let [least, most] = verdict.repeats;
         let runs = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let tested = count(verdict.tested() as u64, "tested row");
-        let line = format!("chance: {runs} runs a side, p below 0.05 after Holm's correction for {tested}");
+        let line = format!("chance: {runs} runs per side, p below 0.05 after Holm's correction for {tested}");
         let _ = writeln!(text, "{}", textwrap::fill(&line, &wrapped));
     }
     text
@@ -234,9 +234,9 @@ mod tests {
         let setting = |n: usize| Setting { name: format!("s{n}"), a: Some(String::new()), b: None };
         let text = settings(&(0..21).map(setting).collect::<Vec<_>>());
         assert!(
-            text.contains("s0       (nothing)  (none)") && text.ends_with("and 1 more; --format json has all\n"),
+            text.contains("s0       (nothing)  (none)") && text.ends_with("and 1 more; --format json lists all\n"),
             "{text}"
         );
-        assert!(settings(&[]).contains("nothing differs"));
+        assert!(settings(&[]).contains("Nothing differs"));
     }
 }

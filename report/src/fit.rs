@@ -13,8 +13,8 @@ pub fn text(fit: &Fit, observed: &Observations) -> String {
     let rows = count(observed.rows.len() as u64, "row");
     let numbers = count(fit.best.count() as u64, "number");
     let mut text = format!(
-        "{machine}, fitted to {numbers} of the base side in {rows} of {}\nAll of it is simulated, not measured, but \
-         for the numbers that it was fitted to.\n\n",
+        "{machine}, fitted to {numbers} of the base side in {rows} of {}\nEverything is simulated, not measured, \
+         except the numbers that it was fitted to.\n\n",
         observed.tables.join(", ")
     );
     let levels = |misfit: &Misfit| {

@@ -102,7 +102,7 @@ pub fn show_json(preset: &Preset) -> Value {
     json!({"wakelab": VERSION, "kernel": preset.info()})
 }
 
-/// What differs between two presets.
+/// The differences between two presets.
 pub fn diff_text(diff: &PresetDiff) -> String {
     let mut text = format!("{} → {}\n", diff.from, diff.to);
     let switch = |value: Option<bool>| match value {
@@ -135,12 +135,12 @@ pub fn diff_text(diff: &PresetDiff) -> String {
         let _ = write!(text, "\n{}", table_text(&rules));
     }
     if diff.is_empty() {
-        text += "\nThe two do not differ in what this program knows of them.\n";
+        text += "\nThe two are the same, as far as this program knows them.\n";
     }
     text
 }
 
-/// What differs between two presets, as JSON.
+/// The differences between two presets, as JSON.
 pub fn diff_json(diff: &PresetDiff) -> Value {
     json!({"wakelab": VERSION, "diff": diff})
 }

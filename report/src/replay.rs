@@ -22,7 +22,7 @@ pub fn text(replay: &Replay, decider: &Decider) -> String {
     if !decider.assumed().is_empty() {
         let (assumed, at) = (decider.assumed(), count(replay.assumed, "wake-up"));
         let _ = match (replay.assumed, replay.overridden) {
-            (0, _) => writeln!(text, "Assumed, and read at no wake-up: {assumed}."),
+            (0, _) => writeln!(text, "Assumed, but not read at any wake-up: {assumed}."),
             (_, 0) => writeln!(text, "Assumed at {at}, not recorded: {assumed}."),
             (_, n) => {
                 writeln!(text, "Assumed at {at}: {assumed}; at {} of them in place of what was recorded.", thousands(n))

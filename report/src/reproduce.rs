@@ -70,8 +70,8 @@ pub fn plan(plan: &Plan, jobs: usize) -> String {
 /// So many runs to make and so many that are kept, and how long that takes with `jobs` at a time.
 pub(crate) fn to_make([runs, kept]: [usize; 2], cpu_s: f64, jobs: usize) -> String {
     format!(
-        "{} to make, {kept} kept; about {} with {} at a time. Every run is kept when it is done: interrupted, it goes \
-         on from there.\n",
+        "{} to make, {kept} kept; about {} with {} at a time. Finished runs are kept: after an interruption it \
+         continues from there.\n",
         count(runs as u64, "run"),
         duration_about(cpu_s / jobs.max(1) as f64),
         jobs.max(1),

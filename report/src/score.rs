@@ -67,7 +67,7 @@ pub fn text(panel: &Panel, candidate: &Candidate<'_>, score: &Score) -> String {
             let _ = write!(text, " {}, better with a probability of {probability}", interval(Some(ci95)));
         }
         _ if score.rows.iter().any(|row| row.row.base.n < 2) => {
-            text += ", without an interval, because rows have one run on a side";
+            text += ", without an interval, because rows have one run per side";
         }
         _ => text += ", without an interval, because no repeat differs from another",
     }

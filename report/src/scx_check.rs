@@ -8,7 +8,7 @@ use wakelab_study::scx_check::{
     Checked, Finding, IDLE_NS, Kind, LONG_TIMEOUT_MS, Seen, Smallest, TIME_NS, TIMEOUT_MS, UNFAIR_PCT,
 };
 
-/// What was checked.
+/// The subject of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
     /// The scheduler, as it was named.
@@ -21,7 +21,7 @@ pub struct About<'a> {
     pub seed: u64,
 }
 
-/// What is told of a smallest workload besides itself: the file that it is in, and the command that runs it again.
+/// How to run a smallest workload again: the file that it is in, and the command.
 #[derive(Clone, Debug)]
 pub struct Again {
     /// The file; `None` if none was written.
@@ -32,14 +32,14 @@ pub struct Again {
 
 fn what_it_is(kind: Kind) -> String {
     match kind {
-        Kind::Fault => "a program did what it may not, or hung".to_owned(),
+        Kind::Fault => "a program did something forbidden, or hung".to_owned(),
         Kind::Error => "the scheduler ended".to_owned(),
         Kind::Stall => format!("a task did not run for {} s", LONG_TIMEOUT_MS / 1000),
         Kind::Order => "the core called an operation out of order, which is an error of wakelab".to_owned(),
         Kind::Idle => {
             format!("a task waited for more than {} ms while a CPU that it may use was idle", IDLE_NS / 1_000_000)
         }
-        Kind::Unfair => format!("tasks that are alike differ by more than {UNFAIR_PCT}% of their CPU time"),
+        Kind::Unfair => format!("the CPU times of equal tasks differ by more than {UNFAIR_PCT}%"),
     }
 }
 
@@ -78,7 +78,7 @@ pub fn text(about: &About<'_>, checked: &Checked, again: &[Again]) -> String {
     if let Some((power, pairs)) = checked.by_weight {
         let _ = writeln!(
             text,
-            "note: CPU time goes by weight to the power of {power:.2} (1 by weight, 0 equal; median of {})",
+            "note: CPU time follows weight to the power of {power:.2} (1 by weight, 0 equal; median of {})",
             count(pairs as u64, "pair")
         );
     }
@@ -109,7 +109,7 @@ fn found(smallest: &Smallest, again: &Again, workloads: u32) -> String {
     text
 }
 
-/// What one workload showed, for people.
+/// The findings in one workload, for people.
 pub fn workload_text(about: &About<'_>, seen: &Seen) -> String {
     let mut text = format!("{} under {} on {}\n", about.scheduler, about.kernel, about.machines.join(", "));
     for finding in &seen.findings {
@@ -157,7 +157,7 @@ pub fn json(about: &About<'_>, checked: &Checked, again: &[Again]) -> Value {
     value
 }
 
-/// What one workload showed, for programs.
+/// The findings in one workload, for programs.
 pub fn workload_json(about: &About<'_>, seen: &Seen) -> Value {
     let mut value = about_json(about);
     value["findings"] = seen.findings.iter().map(finding_json).collect();

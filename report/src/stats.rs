@@ -141,7 +141,7 @@ fn searches(stats: &Stats) -> String {
 fn reasons(stats: &Stats) -> String {
     let present: BTreeSet<Reason> = stats.values().flat_map(|tally| tally.all.reasons.keys().copied()).collect();
     if present.is_empty() {
-        return "no reason is known: that takes decisions with their inputs, as wakelab-record takes them\n".to_owned();
+        return "no reasons: they need decisions with their inputs, as wakelab-record records them\n".to_owned();
     }
     let mut header: Vec<String> = vec!["".to_owned()];
     header.extend((1..=stats.len()).map(|number| number.to_string()));
@@ -199,8 +199,8 @@ pub(crate) fn notes(stats: &Stats) -> String {
         if let Some(share) = tally.recorder.and_then(|counts| counts.sample()) {
             let _ = writeln!(
                 text,
-                "\n{number}: a sample: it has {} of the decisions, the others were left out by filters, --sample or \
-                 --max-rate. Counts are those of the sample, and the longest wait may be missing; shares and \
+                "\n{number}: a sample: it has {} of the decisions; filters, --sample or --max-rate left out the \
+                 others. Counts are those of the sample, and the longest wait may be missing; shares and \
                  percentiles stand for all decisions only if --sample alone chose.",
                 sampled(share)
             );
@@ -208,7 +208,7 @@ pub(crate) fn notes(stats: &Stats) -> String {
         if *unscored > 0 {
             let _ = writeln!(
                 text,
-                "\n{number}: {} without a reason: their state changed while the kernel decided, or the model has not \
+                "\n{number}: {} without a reason: their state changed while the kernel decided, or the model lacks \
                  what they read.",
                 count(*unscored, "wake-up")
             );
@@ -228,15 +228,15 @@ pub(crate) fn notes(stats: &Stats) -> String {
         if all.moved_of > 0 && all.moved_of < all.wakeups {
             let _ = writeln!(
                 text,
-                "\n{number}: moved is of the {} whose previous CPU is known.",
+                "\n{number}: moved is a share of the {} whose previous CPU is known.",
                 count(all.moved_of, "wake-up")
             );
         }
         if let Some(lost) = imported.as_ref().map(|imported| imported.lost).filter(|&lost| lost > 0) {
             let _ = writeln!(
                 text,
-                "\n{number}: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that \
-                 the longest are not to be trusted.",
+                "\n{number}: the recorder lost at least {}: a wait whose end was lost ends at a later switch, so do \
+                 not trust the longest.",
                 count(lost, "event")
             );
         }
@@ -251,7 +251,7 @@ pub(crate) fn notes(stats: &Stats) -> String {
         if *has_waits && balanced.is_none() && imported.is_some() {
             let _ = writeln!(
                 text,
-                "\n{number}: migrations by balancing are not counted: that takes sched_waking and sched_migrate_task, \
+                "\n{number}: migrations by balancing are not counted: they need sched_waking and sched_migrate_task, \
                  with no event lost."
             );
         } else if *has_waits && balanced.is_none() {
@@ -431,11 +431,12 @@ fn recorder_text(stats: &Stats) -> String {
         table.add_row(line);
     }
     let mut text =
-        "\nWhat the recorder counted: choices of the fair class, and what recording took of one CPU\n\n".to_owned();
+        "\nWhat the recorder counted: choices of the fair class, and the share of one CPU that recording took\n\n"
+            .to_owned();
     text += &table_text(&table);
     let cut_off: u64 = counted().map(|(_, counts)| counts.cut_off).sum();
     if cut_off > 0 {
-        text += "A recorder was killed: what it counted is that of its last whole segment.\n";
+        text += "A recorder was killed: its counts are those of its last complete segment.\n";
     }
     text
 }

@@ -120,7 +120,7 @@ pub(crate) fn notes(found: &MatrixComparison, ranked: &[Ranked<'_>], idle: &[usi
     }
     if ranked.iter().any(|one| found.variants[one.variant] == "SIS_ORACLE") {
         notes.push(
-            "SIS_ORACLE is no policy: it knows every idle CPU of the LLC, and bounds what a search can find.".into(),
+            "SIS_ORACLE is not a policy: it knows every idle CPU of the LLC, and bounds what a search can find.".into(),
         );
     }
     notes
@@ -142,7 +142,7 @@ pub(crate) fn conclusions(found: &MatrixComparison, verdicts: &[Verdict<'_>]) ->
     }
     let untested = verdicts.iter().all(|verdict| verdict.count(RowVerdict::Untested) > 0 && verdict.tested() == 0);
     if untested {
-        lines.push("One run a side cannot tell a difference from chance: --repeat 3 gives a verdict.".to_owned());
+        lines.push("One run per side cannot tell a difference from chance: --repeat 3 gives a verdict.".to_owned());
     }
     lines.extend(matrix_model(verdicts));
     lines

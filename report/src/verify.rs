@@ -8,7 +8,7 @@ use wakelab_calibrate::Noise;
 use wakelab_calibrate::load::Kind;
 use wakelab_study::verify::{Row, THROUGHPUT_PCT, Verdict, verdict};
 
-/// What a report is about.
+/// The subject of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Verified<'a> {
     /// The name of the machine.
@@ -38,7 +38,7 @@ const DISTURBED_PCT: f64 = 5.0;
 pub fn text(of: &Verified<'_>) -> String {
     let Verified { machine, cpus, release, preset, hz, noise, rows, work, left_out } = of;
     let mut text = format!(
-        "{machine}, {cpus} CPUs, Linux {release} as it ran, {preset} at {hz} Hz as it was simulated\nnoise: {}\n\n",
+        "{machine}, {cpus} CPUs, measured on Linux {release}, simulated with {preset} at {hz} Hz\nnoise: {}\n\n",
         noise.text()
     );
     let header = ["load", "", "measured", "p10..p90", "simulated", "error %", "others %"];
@@ -83,7 +83,7 @@ pub fn text(of: &Verified<'_>) -> String {
         let own = work.iter().find(|own| own.0 == kind).map_or(0, |own| own.1);
         let _ = writeln!(
             text,
-            "{}: so many {}s; the latency is {}; {} ns of work an operation, from the machine file",
+            "{}: the number is that of {}s; the latency is {}; {} ns of work per operation, from the machine file",
             kind.name(),
             kind.instance(),
             kind.latency(),
@@ -98,7 +98,7 @@ pub fn text(of: &Verified<'_>) -> String {
         let _ = writeln!(
             text,
             "\nothers used more than {DISTURBED_PCT:.0}% of the CPUs in {disturbed} of {} loads, which the simulation \
-             does not have: repeat it while nothing else runs",
+             leaves out: repeat it while nothing else runs",
             rows.len()
         );
     }

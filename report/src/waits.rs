@@ -13,7 +13,7 @@ use wakelab_study::waits::{
     Began, ByCause, Cause, LongWait, Named, Part, Parts, Ran, RanMeanwhile, RunWaits, RunsWaits, SlowWait, Spent,
 };
 
-/// What long waits are broken down by, in addition to causes.
+/// The breakdowns of long waits, in addition to causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// Nothing else.
@@ -50,12 +50,12 @@ impl By {
     }
 }
 
-/// What is asked for.
+/// The selection of waits to show.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// Waits of this length and longer have causes, ns.
     pub over_ns: u64,
-    /// What they are broken down by.
+    /// The breakdown, in addition to causes.
     pub by: By,
 }
 
@@ -76,7 +76,7 @@ pub fn text(runs: &RunsWaits, shown: Shown) -> String {
         text += &lengths(waits);
         let long = waits.sums.causes.total();
         if long.n == 0 {
-            let _ = writeln!(text, "\nNo wait of {} or longer: --over asks for shorter ones.", duration(shown.over_ns));
+            let _ = writeln!(text, "\nNo wait of {} or longer: --over selects shorter ones.", duration(shown.over_ns));
             text += &notes(waits, shown);
             continue;
         }
@@ -109,7 +109,7 @@ pub(crate) fn by_title(by: By) -> &'static str {
         By::Cause => "By cause",
         By::Comm => "By name of the task that waited",
         By::Cpu => "By the CPU where the task was queued first",
-        By::Dsq => "By the dispatch queue on which the task was, of those that are no CPU's own",
+        By::Dsq => "By the dispatch queue on which the task was, of those that belong to no CPU",
     }
 }
 
@@ -193,10 +193,10 @@ pub(crate) fn headline(waits: &RunWaits, shown: Shown) -> Option<String> {
         Cause::BehindOtherIdle => "on a chosen busy CPU while an idle CPU existed elsewhere",
         Cause::BehindNoneIdle => "on a busy CPU while no CPU was idle",
         Cause::Preempted => "after a preemption",
-        Cause::SharedDsq => "on a dispatch queue that is no CPU's own",
+        Cause::SharedDsq => "on a dispatch queue that belongs to no CPU",
         Cause::LeavingIdle => "for a CPU to come out of idle",
         Cause::Choosing => "for a CPU to be chosen",
-        Cause::Unknown => "for reasons that are not known",
+        Cause::Unknown => "for unknown reasons",
     };
     let behind = |causes: &ByCause| BEHIND.iter().map(|&cause| causes.of(cause).ns).sum::<u64>();
     let parts = waits.sums.behind.iter().map(|(part, causes)| (behind(causes), part_name(part)));
@@ -365,8 +365,8 @@ pub(crate) fn notes(waits: &RunWaits, shown: Shown) -> String {
         );
     }
     if !waits.knows_llcs {
-        text += "\nThe topology of the machine is not known: nothing says which idle CPUs shared a cache with the \
-                 one that a task waited for.\nA trace that is imported with --machine MACHINE has it: a name of \
+        text += "\nThe topology of the machine is not known, so nothing says which idle CPUs shared a cache with the \
+                 one that a task waited for.\nA trace that is imported with --machine MACHINE has it: a name from \
                  `wakelab machine list`, or a file of `wakelab machine import`.\n";
     }
     if waits.unknown_affinity > 0 {
@@ -387,7 +387,7 @@ pub(crate) fn notes(waits: &RunWaits, shown: Shown) -> String {
     if waits.dropped > 0 {
         let _ = writeln!(
             text,
-            "\n{} of what CPUs did had no room: what ran at the beginning of the longest waits is unknown.",
+            "\n{} of the CPUs' work did not fit: what ran at the beginning of the longest waits is unknown.",
             count(waits.dropped, "part")
         );
     }

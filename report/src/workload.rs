@@ -228,7 +228,7 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
 fn amount(work: Work) -> String {
     let time = duration(work.ns);
     match work {
-        Work { distribution: Some(_), .. } => format!("{time} in the mean, as recorded"),
+        Work { distribution: Some(_), .. } => format!("{time} on average, as recorded"),
         Work { jitter_pct: 0, .. } => time,
         Work { jitter_pct, .. } => format!("{time} ±{jitter_pct}%"),
     }

@@ -93,7 +93,7 @@ pub struct BalanceDisagreement {
     pub level: usize,
     /// The row.
     pub row: BalancePass,
-    /// What the model finds.
+    /// The model's finding.
     pub model: Option<Found>,
     /// By group of the ring: the load of the LLC of its first CPU, as the model leaves it.
     pub llcs: Vec<Option<LlcLoad>>,
@@ -111,7 +111,8 @@ pub struct BalanceKernel {
     pub prefer_llc: u64,
 }
 
-/// What passes are counted by: the preset, what the CPU does, the name of the domain, and what the kernel found.
+/// The key by which passes are counted: the preset, what the CPU does, the name of the domain, and what the kernel
+/// found.
 pub type BalanceCase = (&'static str, &'static str, String, &'static str);
 
 /// The result of the comparison.

@@ -57,7 +57,7 @@ impl NotScored {
             NotScored::IdleChanged => "other CPUs became idle or busy meanwhile",
             NotScored::Long => "the decision took 200 us or longer",
             NotScored::Unknown => {
-                "an input is not sure: a tick came between, features were being switched, or it was inferred"
+                "an input is uncertain: a tick came between, features were being switched, or it was inferred"
             }
         }
     }

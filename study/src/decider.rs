@@ -246,7 +246,7 @@ impl FromStr for AssumedInputs {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut assumed = AssumedInputs::default();
         for part in text.split(',') {
-            let expected = "expected NAME=TIME, as avg_idle=500us,avg_scan_cost=4us";
+            let expected = "expected NAME=TIME, such as avg_idle=500us,avg_scan_cost=4us";
             let (name, value) = part.split_once('=').ok_or_else(|| format!("{part:?}: {expected}"))?;
             let ns = value.trim().parse().or_else(|_| parse_duration(value.trim()))?;
             let place = match name.trim() {
@@ -256,7 +256,7 @@ impl FromStr for AssumedInputs {
                 other => {
                     let known = ["avg_idle", "wake_avg_idle", "avg_scan_cost"];
                     let near = suggest(&nearest(other, known));
-                    return Err(format!("{other:?} cannot be assumed, {} can{near}", known.join(", ")));
+                    return Err(format!("{other:?} cannot be assumed, only {}{near}", known.join(", ")));
                 }
             };
             *place = Some(ns);

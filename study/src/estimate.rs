@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use wakelab_sim::Setup;
 use wakelab_workload::{Call, Op, Program, Workload};
 
-/// What a run was like, and the CPU time that it took on this machine.
+/// The description of a run, and the CPU time that it took on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunCost {
     /// The scheduler of sched_ext by its name; empty for the fair class.
@@ -21,9 +21,9 @@ pub struct RunCost {
     pub cpus: u32,
     /// The tasks of the workload.
     pub tasks: u32,
-    /// What `formula()` gave, s.
+    /// The estimate of `formula()`, s.
     pub formula_s: f64,
-    /// What it took, s.
+    /// The CPU time that it took, s.
     pub cpu_s: f64,
 }
 

@@ -84,7 +84,7 @@ pub struct Disagreement {
     pub steps: Vec<Event>,
     /// The decision.
     pub decision: Decision,
-    /// What differs.
+    /// The parts that differ.
     pub differs: Differs,
 }
 
@@ -103,7 +103,7 @@ impl Disagreement {
     }
 }
 
-/// What of a decision differs from the kernel's.
+/// The parts of a decision that differ from the kernel's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Differs {
     /// The chosen CPU.
@@ -248,5 +248,5 @@ pub fn why_no_row(files: &[PathBuf], decider: &Decider, filter: &Filter) -> Stri
         let names: Vec<_> = all.reasons.iter().map(|reason| reason.name()).collect();
         return format!("no decision has the reason {}; there are {}", reason.name(), names.join(", "));
     }
-    "no row has all that was asked for".to_owned()
+    "no row passes all filters".to_owned()
 }

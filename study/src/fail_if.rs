@@ -19,9 +19,9 @@ pub enum FailIf {
 
 /// A condition that was not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no condition {given:?}; expected worse, \"worse > 2%\" (0 to 100%) or \"not better\"")]
+#[error("{given:?} is not a condition; expected worse, \"worse > 2%\" (0 to 100%) or \"not better\"")]
 pub struct FailIfError {
-    /// What was given.
+    /// The condition that was given.
     pub given: String,
 }
 

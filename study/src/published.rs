@@ -103,7 +103,7 @@ const NAMED: usize = 3;
 fn misfit(file: Option<&Path>, rows: BTreeSet<&Key>, workloads: BTreeSet<Key>) -> Option<String> {
     let file = file?.display();
     if rows.is_empty() {
-        return Some(format!("{file}: the table has no row, so that nothing is compared with it"));
+        return Some(format!("{file}: the table has no rows, so nothing is compared with it"));
     }
     let named = |keys: Vec<&Key>| {
         let more = keys.len().saturating_sub(NAMED);
@@ -115,7 +115,7 @@ fn misfit(file: Option<&Path>, rows: BTreeSet<&Key>, workloads: BTreeSet<Key>) -
     let unused: Vec<&Key> = rows.iter().copied().filter(|row| !workloads.contains(*row)).collect();
     if unused.len() == rows.len() {
         return Some(format!(
-            "{file}: no row is of a workload of the experiment: the rows are {}; the experiment has {}",
+            "{file}: no row matches a workload of the experiment: the rows are {}; the experiment has {}",
             named(unused),
             named(workloads.iter().collect())
         ));
@@ -128,7 +128,7 @@ fn misfit(file: Option<&Path>, rows: BTreeSet<&Key>, workloads: BTreeSet<Key>) -
         .collect();
     let spare = unused.into_iter().filter(|row| lacking.iter().any(|workload| alike(row, workload))).collect();
     (!lacking.is_empty()).then(|| {
-        format!("{file}: no row is of {}; rows of no load of the experiment are {}", named(lacking), named(spare))
+        format!("{file}: no row matches {}; rows without a load of the experiment are {}", named(lacking), named(spare))
     })
 }
 
@@ -162,7 +162,7 @@ fn read<const N: usize>(
         for (number, (name, range)) in numbers.iter_mut().zip(&columns) {
             *number = table.number(cells, name).ok().flatten().ok_or_else(|| {
                 let text = shortened(table.text(cells, name));
-                let what = format!("{text:?} is no number; expected per cent, such as -0.47");
+                let what = format!("{text:?} is not a number; expected per cent, such as -0.47");
                 table.error(Some(cells), Some(name), what)
             })?;
             if !range.contains(number) {
@@ -173,11 +173,7 @@ fn read<const N: usize>(
         }
         let name = key.join(" ");
         if !row(key, numbers) {
-            return Err(table.error(
-                Some(cells),
-                None,
-                format!("{} stands in the file twice", shortened(name.trim_end())),
-            ));
+            return Err(table.error(Some(cells), None, format!("{} is in the file twice", shortened(name.trim_end()))));
         }
     }
     Ok(())
@@ -194,7 +190,7 @@ pub struct PublishedError {
     pub line: Option<u64>,
     /// The name of the column.
     pub column: Option<String>,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
 }
 
@@ -231,7 +227,7 @@ impl CsvTable {
         let columns: Vec<String> = reader.headers().map_err(of_csv)?.iter().map(str::to_owned).collect();
         let mut names = HashSet::new();
         if let Some(again) = columns.iter().find(|name| !names.insert(name.as_str())) {
-            let what = "the column comes twice; take one of the two out".to_owned();
+            let what = "the column is there twice; remove one of them".to_owned();
             return Err(of_file(Some(1), Some(shortened(again).into_owned()), what));
         }
         if let Some(missing) = needed.iter().find(|name| !columns.iter().any(|column| column == *name)) {
@@ -270,7 +266,7 @@ impl CsvTable {
             text => match text.parse().ok().filter(|number: &f64| number.is_finite()) {
                 Some(number) if number.abs() <= NUMBER_MAX => Ok(Some(number)),
                 Some(number) => Err(self.error(Some(row), Some(column), format!("{number:e} is out of range"))),
-                None => Err(self.error(Some(row), Some(column), format!("{:?} is no number", shortened(text)))),
+                None => Err(self.error(Some(row), Some(column), format!("{:?} is not a number", shortened(text)))),
             },
         }
     }

@@ -18,9 +18,9 @@ pub fn decision_files(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
         let decisions = source.decisions();
         if decisions.is_empty() {
             errors.push(
-                ReadError::of_file(source.path(), "no decisions with their inputs, so that none can be made again")
+                ReadError::of_file(source.path(), "no decisions with their inputs, so none can be made again")
                     .with_hint(
-                        "`wakelab stats` counts what another recorder saw; wakelab-record takes the inputs down",
+                        "`wakelab stats` counts what other recorders saw; wakelab-record also records the inputs",
                     ),
             );
         }
@@ -168,7 +168,7 @@ fn not_recorded(path: &Path, row: &Row, lacking: &str) -> ReadError {
         return ReadError::of_file(path, format!("SIS_PROP is on and {whose}"))
             .at_line(row.line)
             .in_column("features")
-            .with_hint(format!("--with NO_SIS_PROP asks what the other features would choose; {assume}"));
+            .with_hint(format!("--with NO_SIS_PROP shows what the other features would choose; {assume}"));
     }
     ReadError::of_file(path, format!("SIS_PROP {whose}")).at_line(row.line).with_hint(assume)
 }

@@ -35,7 +35,7 @@ impl Rung {
     }
 }
 
-/// What is scored, and how.
+/// A candidate, and how it is scored.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// Its switches, on top of each kernel's features.
@@ -49,17 +49,17 @@ pub struct Candidate<'a> {
 /// A row of a panel.
 #[derive(Clone, Debug)]
 pub struct ScoredRow {
-    /// What was compared.
+    /// The comparison.
     pub row: CompareRow,
-    /// What is concluded.
+    /// The verdict.
     pub judged: JudgedRow,
     /// How much it counts.
     pub weight: u32,
-    /// What the published tables say of such predictions; `None` if they have none.
+    /// The record of such predictions in the published tables; `None` if they have none.
     pub known: Option<Known>,
 }
 
-/// What a candidate is worth on a panel.
+/// The score of a candidate on a panel.
 #[derive(Clone, Debug)]
 pub struct Score {
     /// The rung whose rows these are.
@@ -110,13 +110,13 @@ impl fmt::Display for ScoreError {
 
 impl std::error::Error for ScoreError {}
 
-/// What simulations run with.
+/// The resources that simulations use.
 pub struct Scoring<'a> {
     /// Runs them, or has kept them.
     pub runner: &'a dyn Runner,
     /// Runs at a time; 0 for as many as there are cores.
     pub jobs: usize,
-    /// What is told of each run.
+    /// Hears of each run.
     pub progress: &'a dyn RunProgress,
     /// Ends it early.
     pub stop: &'a AtomicBool,
@@ -132,17 +132,13 @@ pub fn score(panel: &Panel, candidate: Candidate<'_>, scoring: &Scoring<'_>) -> 
     let parts: Vec<&PanelPart> = panel.parts.iter().filter(is_scored).collect();
     let missing = |what: &str| Err(ScoreError::Panel(format!("{}: {what}", panel.name)));
     if parts.is_empty() && candidate.held_out {
-        return missing(
-            "--held-out: no part of the panel is held out\n  hint: held_out = true in a [[part]] holds it out",
-        );
+        return missing("--held-out: no part of the panel is held out\n  hint: set held_out = true in a [[part]]");
     }
     if parts.is_empty() {
-        return missing("all parts of the panel are held out\n  hint: --held-out scores them");
+        return missing("all parts of the panel are held out\n  hint: score them with --held-out");
     }
     if parts.iter().all(|part| part.weight == 0) {
-        return missing(
-            "no part that is scored has a weight above 0\n  hint: give one a `weight`, or leave it out for 1",
-        );
+        return missing("no scored part has a weight above 0\n  hint: give one a `weight`, or leave it out for 1");
     }
     let resolve =
         |part: &PanelPart, switches, rung| part.spec(switches, rung, panel.seed).resolve().map_err(ScoreError::Spec);

@@ -17,7 +17,7 @@ pub struct WaitStep {
     pub t_ns: u64,
     /// The CPU on which it happened.
     pub cpu: Cpu,
-    /// What happened.
+    /// The step.
     pub step: ScxStep,
     /// The operation that did it; `None` for the core.
     pub op: Option<Arc<str>>,
@@ -31,7 +31,7 @@ pub struct WaitStep {
     pub to_cpu: Option<Cpu>,
 }
 
-/// So many tasks of a queue are named.
+/// The most tasks of a queue that are named.
 pub const NAMED: usize = 4;
 
 /// The steps of a wait that are kept: the first ones. A task that the core gives back to its scheduler has many.

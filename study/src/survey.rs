@@ -73,7 +73,7 @@ const NEEDS_PARAMETERS: [Feature; 1] = [Feature::SIS_PARAM];
 /// A side of a survey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// What is turned: `NO_SIS_UTIL`.
+    /// The switch: `NO_SIS_UTIL`.
     pub name: String,
     /// The switches of the side, those of the base among them.
     pub switches: Switches,
@@ -108,7 +108,7 @@ pub fn policies(machine: &Machine, kernel: &'static Preset, base: &Switches) -> 
 pub struct Surveyed {
     /// The machine that the program runs on, if it is asked for.
     pub machine: Option<Machine>,
-    /// What was captured, if a recording is surveyed.
+    /// The captured workload, if a recording is surveyed.
     pub captured: Option<Captured>,
 }
 

@@ -64,7 +64,7 @@ pub struct Sweep {
     kept: Mutex<Option<Kept>>,
 }
 
-/// What a run is, and what it measured.
+/// A run, and its measured value.
 #[derive(Clone, Debug)]
 pub struct SweepRow {
     /// The number of the run in the sweep, from 0.
@@ -89,7 +89,7 @@ pub struct SweepRow {
     pub repeat: u32,
     /// The seed of the run.
     pub seed: u64,
-    /// What `value` is.
+    /// The name of `value`.
     pub metric: String,
     /// Its unit.
     pub unit: String,
@@ -119,13 +119,13 @@ impl fmt::Display for SweepError {
 
 impl std::error::Error for SweepError {}
 
-/// What runs are made with.
+/// The resources that runs are made with.
 pub struct Making<'a> {
     /// Makes them, or has kept them.
     pub runner: &'a dyn Runner,
     /// Runs at a time; 0 for as many as there are cores.
     pub jobs: usize,
-    /// What is told of each run.
+    /// Hears of each run.
     pub progress: &'a dyn RunProgress,
     /// Ends it early.
     pub stop: &'a AtomicBool,
@@ -417,7 +417,7 @@ pub enum MeasuredOf {
     Number(fn(&RunStats) -> Option<f64>),
 }
 
-/// What a run measures besides the metric of its workload. docs/sweep.md describes the columns.
+/// The measurements of a run besides the metric of its workload. docs/sweep.md describes the columns.
 pub const MEASURED: [Measured; 26] = {
     use MeasuredOf::{Number, Whole};
     const fn of(name: &'static str, unit: &'static str, of: MeasuredOf) -> Measured {

@@ -3,7 +3,7 @@
 //! A row is
 //!
 //! 1. [`RowVerdict::Identical`] if both sides have the same value with every seed: the switch changed nothing.
-//! 2. [`RowVerdict::Untested`] if there is one run a side, whatever the difference.
+//! 2. [`RowVerdict::Untested`] if there is one run per side, whatever the difference.
 //! 3. [`RowVerdict::Better`] or [`RowVerdict::Worse`] if |compare%| exceeds its noise ([`noise_of`]),
 //!    `max(5%, 2 √(σ_base² / n_base + σ_with² / n_with))`, where both σ are in % of the mean of the base, and p of
 //!    Welch's test, corrected for the rows that are tested (Holm, Scandinavian Journal of Statistics 6, 1979), is below
@@ -30,7 +30,7 @@ use wakelab_measure::NeverRan;
 /// Below this p, corrected for the number of rows, a difference is more than chance.
 pub const SIGNIFICANT: f64 = 0.05;
 
-/// What is concluded of a row.
+/// The verdict on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowVerdict {
@@ -45,7 +45,7 @@ pub enum RowVerdict {
     Undecided,
     /// The sides are not shown to differ.
     Same,
-    /// They differ, and one run a side does not tell whether by chance.
+    /// They differ, and one run per side does not tell whether by chance.
     Untested,
 }
 
@@ -76,7 +76,7 @@ pub struct JudgedRow {
     pub case: String,
     /// `224 threads`.
     pub load: String,
-    /// What is concluded.
+    /// The verdict.
     pub verdict: RowVerdict,
     /// The direction in which the metric is better.
     pub better: Better,
@@ -87,7 +87,7 @@ pub struct JudgedRow {
     pub ci95: Option<[f64; 2]>,
     /// The p value, corrected for the rows that are tested; `None` if this one is not: identical, or one repeat.
     pub p_holm: Option<f64>,
-    /// What a difference has to exceed to be an effect, %.
+    /// The noise limit, %: a larger difference is an effect.
     pub noise_pct: f64,
     /// The settings in which the sides differ that decided nothing.
     pub decided_nothing: Vec<DecidedNothing>,
@@ -149,11 +149,11 @@ pub struct Verdict<'a> {
     pub control_pct: Option<f64>,
     /// How far the assumed constants decide; `None` if that was not asked for, or if no row is better or worse.
     pub constants: Option<HoldsIn>,
-    /// What the published tables say of such predictions; empty under sched_ext.
+    /// The record of such predictions in the published tables; empty under sched_ext.
     pub known: Vec<Known>,
     /// The schedulers of sched_ext on the sides, of whose predictions no published table tells.
     pub schedulers: Vec<String>,
-    /// What was run to tell.
+    /// The runs that tell how sure the verdict is.
     pub certainty: Certainty<'a>,
 }
 
@@ -182,7 +182,7 @@ impl Verdict<'_> {
     }
 }
 
-/// What was run to tell how sure a comparison is.
+/// The runs that tell how sure a comparison is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Certainty<'a> {
     /// The base side against itself.
@@ -314,7 +314,7 @@ fn repeats<'a>(found: impl IntoIterator<Item = &'a Comparison>) -> [u32; 2] {
     ends.unwrap_or([asked; 2])
 }
 
-/// What the difference of this row has to exceed to be an effect, %; 10 for one repeat, which has no spread.
+/// The noise limit of this row, %; 10 for one repeat, which has no spread.
 pub fn noise_of(row: &CompareRow) -> f64 {
     noise_of_means(&row.base.values, &row.with.values)
 }

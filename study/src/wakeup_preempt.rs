@@ -11,7 +11,7 @@ use wakelab_sched::runqueue::{
 };
 use wakelab_sched::select::WakeFlags;
 
-/// What a row is about: the first of these that holds, in the order of the kernel's function.
+/// The case of a row: the first of these that holds, in the order of the kernel's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Case {
     /// `TIF_NEED_RESCHED` was set already.
@@ -83,7 +83,7 @@ const NOW: u8 = 2;
 /// The state that `wakeup_preempt()` leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What the running task is asked for: 1 `TIF_NEED_RESCHED_LAZY`, 2 `TIF_NEED_RESCHED`, 3 both.
+    /// The rescheduling request of the running task: 1 `TIF_NEED_RESCHED_LAZY`, 2 `TIF_NEED_RESCHED`, 3 both.
     pub resched: u8,
     /// The pids of the next and the last buddy; 0 for none.
     pub buddies: (i64, i64),
@@ -154,13 +154,13 @@ pub struct PreemptDisagreement {
     pub folder: PathBuf,
     /// The preset of the kernel.
     pub preset: &'static str,
-    /// What the row is about.
+    /// The case of the row.
     pub case: Case,
     /// The row.
     pub row: WakeupPreempt,
-    /// What the kernel did.
+    /// The kernel's outcome.
     pub kernel: Outcome,
-    /// What the model does.
+    /// The model's outcome.
     pub model: Outcome,
     /// `sum_w_vruntime` and `sum_weight` that the model computes from the tasks.
     pub sums: Option<(i64, i64)>,

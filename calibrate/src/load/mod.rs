@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// What it counts, a second.
+    /// The unit of its throughput, per second.
     pub fn unit(self) -> &'static str {
         match self {
             Kind::Tcp => "trans/s",
@@ -73,7 +73,7 @@ impl Kind {
         }
     }
 
-    /// What an instance of it is.
+    /// The name of one instance.
     pub fn instance(self) -> &'static str {
         match self {
             Kind::Tcp => "pair",
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// What its latency is.
+    /// The meaning of its latency.
     pub fn latency(self) -> &'static str {
         match self {
             Kind::Tcp => "a request and its response",
@@ -114,7 +114,7 @@ pub struct Spec {
     pub count: Option<u64>,
 }
 
-/// What a load did in the time that counts.
+/// The results of a load in the time that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Operations.
@@ -207,7 +207,7 @@ fn start(task: Task, tally: Arc<Tally>, ended: Sender<io::Result<()>>) -> io::Re
 /// Lets the load run for a time. A task that ends in it has failed.
 fn wait(ends: &Receiver<io::Result<()>>, ns: u64) -> io::Result<()> {
     match ends.recv_timeout(Duration::from_nanos(ns)) {
-        Ok(result) => result.and(Err(io::Error::other("a task ended too early"))),
+        Ok(result) => result.and(Err(io::Error::other("a task ended before the load did"))),
         Err(_) => Ok(()),
     }
 }

@@ -87,7 +87,7 @@ pub enum Bench {
 }
 
 impl Bench {
-    /// What tables call it.
+    /// The name in tables.
     pub fn name(self) -> String {
         match self {
             Bench::Syscall => "system call".to_owned(),
@@ -108,10 +108,10 @@ impl Bench {
             Bench::ColdMessage => "message from another CPU".to_owned(),
             Bench::Cold(kib) => format!("walk of {kib} KiB after a migration"),
             Bench::Tick => "tick".to_owned(),
-            Bench::Hz => "ticks a second".to_owned(),
+            Bench::Hz => "ticks per second".to_owned(),
             Bench::WakeAfter(us) => format!("wake-up after {us} us idle"),
-            Bench::TimerSlack => "sleep, too long".to_owned(),
-            Bench::TimerExact => "sleep, slack of 1 ns, too long".to_owned(),
+            Bench::TimerSlack => "sleep, overrun".to_owned(),
+            Bench::TimerExact => "sleep, slack of 1 ns, overrun".to_owned(),
             Bench::Compute => "fixed work".to_owned(),
             Bench::Together => "fixed work, other CPU busy".to_owned(),
             Bench::Load(kind) => format!("load {}, one {}", kind.name(), kind.instance()),
@@ -142,7 +142,7 @@ impl Bench {
             Bench::PipeBusy => "the same, with a SCHED_IDLE thread that computes on each CPU",
             Bench::Futex => "FUTEX_WAKE and FUTEX_WAIT to and fro, both pinned",
             Bench::WakeBusy => "time of write() in the waker; a SCHED_IDLE thread computes on the reader's CPU",
-            Bench::WakeIdle => "time of write() in the waker; the reader's CPU is idle since 50 us",
+            Bench::WakeIdle => "time of write() in the waker; the reader's CPU has been idle for 50 us",
             Bench::Line => "two threads that spin hand a flag to and fro, half a round",
             Bench::ColdMessage => "write here, read there, handed over by a flag; less both calls and the flag",
             Bench::Cold(_) => "walk in a random order after sched_setaffinity(), less the next walk",
@@ -157,7 +157,7 @@ impl Bench {
     }
 }
 
-/// What was measured.
+/// The measurement of a microbenchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The microbenchmark.
@@ -170,7 +170,7 @@ pub struct Measured {
     pub note: Option<String>,
 }
 
-/// What was not measured, and why.
+/// A microbenchmark that was not measured, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmeasured {
     /// The microbenchmark.
@@ -396,7 +396,7 @@ fn threads_can_be_made() -> io::Result<()> {
         (0..MOST).try_for_each(|_| std::thread::Builder::new().spawn_scoped(scope, || drop(all.lock())).map(drop))
     })
     .map_err(|error| {
-        let what = format!("the system makes no threads ({error}), and each takes some");
+        let what = format!("the system creates no threads ({error}), and each microbenchmark needs some");
         io::Error::other(format!("{what}\n  hint: raise the limit (ulimit -u, pids.max of the container)"))
     })
 }

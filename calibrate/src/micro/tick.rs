@@ -42,7 +42,7 @@ pub(super) fn hz(cpu: Cpu, run: Run<'_>) -> io::Result<Spread> {
 }
 
 fn none(cpu: Cpu) -> io::Error {
-    io::Error::other(format!("no gaps of CPU {cpu} have the frequency of a tick: it is stopped, or others ran there"))
+    io::Error::other(format!("no gaps on CPU {cpu} have the frequency of a tick: it is stopped, or others ran there"))
 }
 
 /// Reads the clock for a time. Returns the gaps, and the time as it was, ns.

@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let text = format!("{head}\n{}", file.to_toml());
     // Otherwise whoever reads the file would find out.
     MachineFile::from_toml(&text, &args.out.display().to_string())
-        .context("the machine does not read back; please report this")?;
+        .context("the written machine cannot be read back; please report this")?;
     out.write(&text)?;
     let calibrated = report::Calibrated {
         file: &file,
@@ -114,7 +114,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     for note in &imported.notes {
         say!("note: {note}");
     }
-    say!("{} has the machine; `wakelab verify --machine {0}` says how well it predicts loads", args.out.display());
+    say!(
+        "wrote the machine to {}; `wakelab verify --machine {0}` shows how well it predicts loads",
+        args.out.display()
+    );
     Ok(Exit::Done)
 }
 
@@ -153,7 +156,7 @@ pub const PART: &str = "measure-part";
 /// `wakelab measure-part`.
 #[derive(Debug, clap::Args)]
 pub struct PartArgs {
-    /// What to do, as JSON.
+    /// The part to measure, as JSON.
     role: String,
 }
 

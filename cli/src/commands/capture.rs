@@ -27,7 +27,7 @@ pub struct Args {
     /// How it is captured.
     #[command(flatten)]
     pub flags: CaptureFlags,
-    /// Write the recorded steps, once, not a model.
+    /// Write the recorded steps once, instead of a model.
     ///
     /// Keeps every amount of work, and every expiry of a timer. A program has at most 10,000 steps, so choose a short
     /// --window.
@@ -51,10 +51,10 @@ pub struct CaptureFlags {
     pub machine: Option<String>,
     /// Begin this long after the first event.
     ///
-    /// In a simulated run, after its start; the default is when measuring began.
+    /// In a simulated run it counts from the start; the default is when measuring began.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, hide_short_help = true)]
     pub from: Option<u64>,
-    /// Capture what happens in this time.
+    /// Capture for this long.
     ///
     /// The default is everything up to the end.
     #[arg(long, value_name = "TIME", value_parser = super::compare::positive_time)]
@@ -116,13 +116,14 @@ fn say_losses(captured: &Captured, machine: Option<&Machine>, exact: bool, out: 
     }
     if machine.is_none() {
         say!(
-            "warning: no machine is known, so that work has in it what the kernel cost, and slow CPUs and busy SMT \
-             siblings make it longer"
+            "warning: the recorded machine is not known, so the work includes the kernel's costs and what slow CPUs \
+             and busy SMT siblings add; name it with --machine"
         );
     }
     if !captured.complete {
         say!(
-            "warning: there are more steps than can be held, so that the end is left out; --window names a shorter time"
+            "warning: the recording has more steps than a workload can hold, so its end is left out; choose a shorter \
+            --window"
         );
     }
     hint(format_args!("wakelab workload show {} prints it", out.display()));

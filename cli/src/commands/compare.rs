@@ -18,37 +18,37 @@ pub const USAGE: &str = "wakelab compare [OPTIONS] --machine <M>... --kernel <K>
 /// `wakelab compare`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A name of `machine list`, or a file.
+    /// A name from `machine list`, or a file.
     ///
-    /// A name that contains a / or ends in .toml is a file; `wakelab docs machines` describes it. May be given again.
+    /// A name that contains a / or ends in .toml is a file; `wakelab docs machines` describes it. May be repeated.
     #[arg(long, value_name = "MACHINE", required = true, add = completion::machine())]
     machine: Vec<String>,
-    /// A name of `kernel list` (v5.19-rc1).
+    /// A name from `kernel list` (v5.19-rc1).
     ///
-    /// May be given again. It is that of the sides that name none themselves (kernel=v6.12).
+    /// May be repeated. Sides that name a kernel of their own (kernel=v6.12) do not use it.
     #[arg(long, value_name = "KERNEL", add = completion::kernel())]
     kernel: Vec<String>,
-    /// A name of `workload list`, or a file.
+    /// A name from `workload list`, or a file.
     ///
-    /// netperf:TCP_RR; or a .toml of `wakelab docs workloads`, or a .json of rt-app. May be given again.
+    /// netperf:TCP_RR, a .toml file (`wakelab docs workloads`), or a .json file of rt-app. May be repeated.
     #[arg(long, value_name = "WORKLOAD", required = true, add = completion::workload())]
     workload: Vec<String>,
     /// Instances: 28, 25% or 25%..200%/25%.
     ///
-    /// A number (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of these with
-    /// commas. A file of rt-app has its own number of threads, and runs once by default. Given once it is the load of
-    /// all workloads; given for each, in the order of --workload.
+    /// A number (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of these,
+    /// separated by commas. A file of rt-app has its own number of threads, and runs once by default. Give --load once
+    /// for all workloads, or once for each, in the order of --workload.
     #[arg(long, value_name = "LOAD")]
     load: Vec<String>,
-    /// Features of the side that is 100%: A,NO_B.
+    /// Features of the base side: A,NO_B.
     ///
-    /// Switched on top of the kernel's features, and named as in its features file; also tunables (name=value). ""
-    /// switches nothing. kernel=NAME among them is a kernel of the side's own.
+    /// Applied on top of the kernel's features, and named as in its features file; also tunables (name=value). ""
+    /// switches nothing. kernel=NAME among them gives the side a kernel of its own.
     #[arg(long, value_name = "SWITCHES", add = completion::side())]
     base: String,
     /// Features of the other side: A,NO_B.
     ///
-    /// May be given again, each with a name if you like (fast=A,NO_B): each is compared with the base. scx:NAME loads a
+    /// May be repeated, each with a name if you like (fast=A,NO_B): each is compared with the base. scx:NAME loads a
     /// sched_ext scheduler: a crate (scx:scx_bpfland, scx:scx_bpfland@1.1.4), its folder, a source (scx:DIR/x.bpf.c) or
     /// an object (scx:DIR/x.bpf.o); `wakelab docs scheduler-authors` describes it.
     #[arg(long, value_name = "[NAME=]SWITCHES", required_unless_present = "one_side", add = completion::side())]
@@ -61,12 +61,12 @@ pub struct Args {
     seed: SeedFlag,
     /// Measure for this time: 1s, 500ms.
     ///
-    /// In simulated time (ns, us, ms, s); 1s, or what the benchmark takes, if left out.
+    /// In simulated time (ns, us, ms, s). The default is 1s, or the benchmark's own time.
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     time: Option<u64>,
     /// Simulate for this time before measuring.
     ///
-    /// 600ms, or what the benchmark takes, if left out.
+    /// The default is 600ms, or the benchmark's own time.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     settle: Option<u64>,
     /// Restrict the workload to CPUs or nodes.

@@ -27,9 +27,9 @@ pub struct Args {
     /// Explain N of the rows that differ.
     #[arg(long = "disagreements", visible_alias = "limit", value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Count what each rule and input of the model is worth.
+    /// Show what each rule and input of the model is worth.
     ///
-    /// Prints instead how many decisions are lost if it is made wrong.
+    /// Prints instead how many decisions no longer match when it is made wrong.
     #[arg(long, conflicts_with_all = ["with", "html"])]
     ablate: bool,
     /// The page.

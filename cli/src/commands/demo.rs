@@ -24,22 +24,22 @@ pub struct Args {
 
 /// Said before and after the table. It has no number of the result, which the table has.
 const BEFORE: &str = "\
-Simulates netperf TCP_RR on 112 CPUs of Intel under Linux 5.19-rc1, some seconds long: how a waking task's idle CPU is
-looked for, by SIS_PROP (the default up to 5.19) and by SIS_UTIL (since 6.0). `compare%` is what SIS_UTIL changes.
+Simulates a few seconds of netperf TCP_RR on 112 Intel CPUs under Linux 5.19-rc1. SIS_PROP (the default up to 5.19) and
+SIS_UTIL (since 6.0) limit the search for an idle CPU at each wake-up. `compare%` is what SIS_UTIL changes.
 
 ";
 
 const AFTER: &str = "
  1  Each netperf client wakes its server and is woken by it. Each wake-up looks for an idle CPU near the last one.
- 2  SIS_PROP looks at a number of CPUs that follows from how long the CPU is idle on average, four at least.
- 3  SIS_UTIL reads the utilisation of all CPUs that share the cache, and looks at fewer, or none, as they fill up.
- 4  With as many threads as CPUs idle CPUs are found at once, so that no limit is reached: the first row.
+ 2  SIS_PROP probes as many CPUs as the average idle time of the searching CPU allows, at least four.
+ 3  SIS_UTIL reads the utilisation of all CPUs that share the cache, and probes fewer, or none, as they fill up.
+ 4  With as many threads as CPUs, idle CPUs are found at once, and no limit is reached: the first row.
  5  With twice as many, SIS_PROP still finds some CPU that is idle for a moment, and the task goes there.
  6  Each such move costs an idle exit and a cold cache, and leaves another CPU idle for a moment: tasks keep moving.
  7  SIS_UTIL gives up; tasks stay where they ran, wakers and wakees share a CPU, and nothing goes idle: the second row.
  8  The posting of June 2022 measured +197% there (`wakelab run quickstart` prints both).
- 9  It is a simulation. `wakelab docs trust` says how far to believe it, `wakelab docs two-states` what happens.
-10  Next: `wakelab docs first-comparison`; `wakelab demo --recordings DIR` has wake-ups of real kernels to explain.
+ 9  This is a simulation. `wakelab docs trust` says how far to trust it, `wakelab docs two-states` what happens.
+10  Next: `wakelab docs first-comparison`; `wakelab demo --recordings DIR` writes wake-ups of real kernels to explain.
 ";
 
 /// The flags as they are without any.
@@ -77,7 +77,7 @@ fn next_with(folder: &Path) -> String {
          wakelab waits {parquet} --over 500us      why did tasks wait?\n\
          wakelab stats {parquet}                   reasons, searches, waits, migrations\n\
          \n\
-         A load in production, which is simulated here; it is recorded, and another policy tried on it:\n\
+         A production load (simulated here): record it, and try other policies on it:\n\
          wakelab run production --events {run}   base, and with NO_SIS_UTIL\n\
          wakelab diff {run}/*/*/side=*           what differs between the two\n\
          wakelab whatif {run}/*/*/side=base --with SIS_SHORT   what would SIS_SHORT do?\n\

@@ -21,8 +21,8 @@ Example:
 pub struct Args {
     /// The first result or recording.
     ///
-    /// A result is what `compare` or `run` wrote with --format json --out FILE. Of a folder with several recordings
-    /// each is a repeat.
+    /// A result is what `compare` or `run` wrote with --format json --out FILE. In a folder with several
+    /// recordings, each is a repeat.
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The second, of the same kind.
@@ -34,10 +34,10 @@ pub struct Args {
     /// Where it goes.
     #[command(flatten)]
     pub out: OutFlag,
-    /// Exit with 3 if this holds of B beside A: 'worse > 2%'.
+    /// Exit with 3 if this holds for B against A: 'worse > 2%'.
     ///
     /// worse: a row is worse by the verdict's rule. 'worse > N%': a row is worse by more than N%, and not by chance.
-    /// 'not better': no row is better, or one is worse. Needs two repeats or more in both.
+    /// 'not better': no row is better, or one is worse. Needs at least two repeats in both.
     #[arg(long, value_name = "CONDITION")]
     fail_if: Option<FailIf>,
 }
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         (a_is_result, _) => {
             let (result, other) = if a_is_result { (&args.a, &args.b) } else { (&args.b, &args.a) };
             anyhow::bail!(
-                "{}: a result cannot be compared with a recording, {}; expected two of a kind\n  hint: \
+                "{}: a result cannot be compared with a recording, {}; expected two results or two recordings\n  hint: \
                  `wakelab whatif` simulates a recording",
                 result.display(),
                 other.display()
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(condition) = args.fail_if {
         ensure!(
             verdict.tested() > 0 || verdict.repeats[0] > 1,
-            "--fail-if {condition}: one run a side cannot tell a difference from chance\n  hint: compare with \
+            "--fail-if {condition}: one run per side cannot tell a difference from chance\n  hint: compare with \
              --repeat 3"
         );
     }

@@ -144,7 +144,7 @@ fn find_page(typed: &str) -> anyhow::Result<String> {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(folder) = &args.write {
         unpack::<Book>(folder).map_err(|e| anyhow::anyhow!("--write: {e:#}"))?;
-        say!("{}: {} pages, first SUMMARY.md", folder.display(), names().len());
+        say!("{}: {} pages; start with SUMMARY.md", folder.display(), names().len());
         return Ok(Exit::Done);
     }
     let Some(typed) = &args.page else {

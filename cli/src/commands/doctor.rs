@@ -135,7 +135,7 @@ impl Host {
             What::Browser => self.browser(),
             What::Ctf => match self.program(&["babeltrace2"]) {
                 Some(path) => Finding::works(format!("{} reads CTF", path.display())),
-                None => Finding::missing("babeltrace2 reads CTF, and is not in PATH", "install babeltrace2"),
+                None => Finding::missing("babeltrace2, which reads CTF, is not in PATH", "install babeltrace2"),
             },
         }
     }
@@ -163,7 +163,7 @@ impl Host {
         match there {
             Some(folder) if tempfile::tempfile_in(folder).is_ok() => Finding::works(why),
             _ => Finding::missing(
-                format!("simulating works, but {} cannot be written, so that no run is kept", cache.display()),
+                format!("simulating works, but {} cannot be written, so no run is kept", cache.display()),
                 "run with --cache DIR",
             ),
         }
@@ -179,7 +179,10 @@ impl Host {
             Ok(compiler) => compiler,
             Err(error) => {
                 let (why, next) = split(error);
-                return Finding::missing(format!("objects (.o) run, crates and sources are not compiled: {why}"), next);
+                return Finding::missing(
+                    format!("objects (.o) run, but crates and sources cannot be compiled: {why}"),
+                    next,
+                );
             }
         };
         match (self.confinement)() {
@@ -188,7 +191,7 @@ impl Host {
             }
             Err(error) => {
                 let (why, next) = split(error);
-                let why = format!("{compiler} compile crates and sources, and clang may read all that you may: {why}");
+                let why = format!("{compiler} compile crates and sources, but clang can read all that you can: {why}");
                 Finding { works: true, why, next: Some(next) }
             }
         }
@@ -235,7 +238,7 @@ impl Host {
             ));
         };
         if self.uid != 0 {
-            let why = format!("{} is there, and loading BPF takes root", path.display());
+            let why = format!("{} is there, but loading BPF needs root", path.display());
             return Err(Finding::missing(why, format!("run it with sudo {program}")));
         }
         Ok(path)
@@ -243,7 +246,7 @@ impl Host {
 
     fn recorder(&self) -> Finding {
         match self.bpf("wakelab-record", "record/build", (5, 13)) {
-            Ok(path) => Finding::works(format!("{} finds what it needs; its --probe looks closer", path.display())),
+            Ok(path) => Finding::works(format!("{} finds what it needs; its --probe checks more", path.display())),
             Err(finding) => finding,
         }
     }
@@ -262,7 +265,7 @@ impl Host {
         let running = fs::read_to_string(self.at("sys/kernel/sched_ext/root/ops")).unwrap_or_default();
         match running.trim() {
             "" => Finding::works(format!("{} finds what it needs", path.display())),
-            name => Finding::missing(format!("the sched_ext scheduler {name} runs already"), "end it first"),
+            name => Finding::missing(format!("the sched_ext scheduler {name} is running already"), "stop it first"),
         }
     }
 
@@ -379,7 +382,7 @@ mod tests {
         assert!(!none.works && none.why.ends_with("there is no clang"), "{none:?}");
         let confinement = || Err("bwrap is not in PATH; install bubblewrap".to_owned());
         let bare = Host { confinement, ..host(root) }.look(What::Schedulers);
-        assert!(bare.works && bare.why.contains("may read all that you may"), "{bare:?}");
+        assert!(bare.works && bare.why.contains("can read all that you can"), "{bare:?}");
         assert_eq!(bare.next.as_deref(), Some("install bubblewrap"));
         assert!(host(root).look(What::Simulate).works, "the folder is made when it is needed");
         assert!(!Host { cache: None, ..host(root) }.look(What::Simulate).works);

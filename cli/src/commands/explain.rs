@@ -139,7 +139,7 @@ impl Args {
 
 /// A moment in seconds, as ns.
 fn moment(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no time; expected seconds as explanations show them: 52.298654");
+    let wrong = || format!("{text:?} is not a time; expected seconds as explanations print them, such as 52.298654");
     let seconds = text.trim().trim_end_matches('s').trim_end();
     let (whole, part) = seconds.split_once('.').unwrap_or((seconds, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -187,8 +187,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 fn say_sample(args: &Args) {
     if let Some(share) = sample(&args.recordings.files) {
         say!(
-            "a sample: it has {} of the decisions, the others were left out by filters, --sample or --max-rate. The \
-             shares of reasons stand for all decisions only if --sample alone chose, and longer waits may be missing",
+            "a sample: it has {} of the decisions; filters, --sample or --max-rate left out the others. The shares of \
+             reasons stand for all decisions only if --sample alone chose, and longer waits may be missing",
             report::stats::sampled(share)
         );
     }
@@ -211,11 +211,11 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
     ];
     if let Some((flag, _)) = refused.into_iter().find(|(_, given)| *given) {
         let file = files[0].display();
-        bail!("{flag}: {file} is of a run under a sched_ext scheduler, whose operations decide; expected no {flag}");
+        bail!("{flag}: {file} is from a run under a sched_ext scheduler, which decides itself; leave {flag} out");
     }
     if let Some(other) = others.first() {
         let (file, other) = (files[0].display(), other.display());
-        bail!("{file} is of a run under a sched_ext scheduler, and {other} is not; expected files of one kind");
+        bail!("{file} is from a run under a sched_ext scheduler, and {other} is not; expected files of one kind");
     }
     let (filter, bar) = (args.filter(), Bar::new(files, !args.summary && args.slowest.is_none()));
     let most = args.slowest.map(u64::from).or(args.limit).or(args.at.map(|_| 1)).unwrap_or(u64::MAX);
@@ -280,7 +280,7 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
     }
     say_errors(&errors);
     if !found && errors.is_empty() {
-        say!("no row matches: no wake-up has all that was asked for");
+        say!("no row matches: no wake-up passes all filters");
         hint("`wakelab explain FILE --summary` shows how tasks came to their CPUs");
     }
     Ok(exit(&errors, if found { Exit::Done } else { Exit::NoMatch }))

@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         TableFormat::Table => deliver(None, &report::text(&fit, &observed), false)?,
         TableFormat::Json => deliver(None, &format!("{:#}\n", report::json(&fit, &observed)), true)?,
     }
-    say!("{} has the fitted machine and {}", args.out.display(), count(fit.ensemble.len() as u64, "set"));
+    say!("{}: wrote the fitted machine and {}", args.out.display(), count(fit.ensemble.len() as u64, "set"));
     Ok(Exit::Done)
 }
 

@@ -27,7 +27,7 @@ pub struct CompletionsArgs {
 /// `wakelab man`.
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// The folder, which exists.
+    /// An existing folder.
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }
@@ -35,7 +35,8 @@ pub struct ManArgs {
 /// Prints the completion script of a shell.
 pub fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let shell = args.shell.to_string();
-    let script = crate::completion::script(&shell).with_context(|| format!("{shell}: there are no completions"))??;
+    let script = crate::completion::script(&shell)
+        .with_context(|| format!("{shell}: there are no completions for this shell"))??;
     print_as_is(&String::from_utf8(script).context("the completions")?)?;
     Ok(Exit::Done)
 }

@@ -31,7 +31,7 @@ pub struct Args {
     out: PathBuf,
     /// The machine that was recorded: a name, or a file.
     ///
-    /// It says which CPUs share a cache, which most traces do not. A name of `machine list`, or a file of `machine
+    /// It says which CPUs share a cache, which most traces do not. A name from `machine list`, or a file of `machine
     /// import`.
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
@@ -69,22 +69,22 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     say_lacks(&found);
     if found.losses.lost > 0 {
         say!(
-            "warning: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that the \
-             longest waits, and migrations, are not to be trusted; record with larger buffers",
+            "warning: the recorder lost at least {}: a wait whose end was lost ends at a later switch, so do not trust \
+             the longest waits or the migrations; record with larger buffers",
             count(found.losses.lost, "event")
         );
     }
     if found.losses.unread > 0 {
-        say!("warning: {} without a time, a CPU or the event's data left out", count(found.losses.unread, "sample"));
+        say!("warning: left out {} without a time, a CPU or the event's data", count(found.losses.unread, "sample"));
     }
     if found.no_cpu > 0 {
-        say!("warning: {} of CPUs above 8191 left out", count(found.no_cpu, "event"));
+        say!("warning: left out {} of CPUs above 8191", count(found.no_cpu, "event"));
     }
     if found.late > 0 {
         say!("warning: {} came too late to be put in order", count(found.late, "event"));
     }
     if found.info.cpu_llc.is_none() {
-        hint(format_args!("the trace does not say which CPUs share a cache; --machine names the machine that does"));
+        hint(format_args!("the trace does not say which CPUs share a cache; name its machine with --machine"));
     }
     hint(format_args!("wakelab stats {} counts waits and migrations", args.out.display()));
     Ok(Exit::Done)
@@ -117,15 +117,15 @@ fn say_lacks(found: &Imported) {
     }
     let is_bad = |name: &str| found.losses.bad.iter().any(|bad| bad.event.is_none_or(|event| event.starts_with(name)));
     if found.switches == 0 {
-        let none = if is_bad("sched_switch") { "is understood" } else { "was recorded" };
-        say!("warning: no sched_switch {none}, so that no wait is known");
+        let none = if is_bad("sched_switch") { "could be read" } else { "was recorded" };
+        say!("warning: no sched_switch {none}, so no wait is known");
     }
     if found.unfinished > 0 {
         let wakings = count(found.unfinished, "waking");
         say!("warning: {wakings} left out: the wake-up or the run is not in the file");
     } else if found.wakings == 0 && is_bad("sched_wak") {
-        say!("warning: no sched_waking and no sched_wakeup is understood, so that there are no wake-ups");
+        say!("warning: no sched_waking or sched_wakeup could be read, so there are no wake-ups");
     } else if found.wakings == 0 {
-        say!("warning: neither sched_waking nor sched_wakeup was recorded, so that there are no wake-ups");
+        say!("warning: neither sched_waking nor sched_wakeup was recorded, so there are no wake-ups");
     }
 }

@@ -19,7 +19,7 @@ Example:
 pub struct Args {
     /// machines, kernels, workloads, features, policies, experiments, panels, sweeps or tables.
     ///
-    /// By default, how many there are of each, and a command that takes one.
+    /// Without it: how many of each there are, and a command that takes one.
     #[arg(value_name = "WHAT", value_enum, hide_possible_values = true)]
     what: Option<What>,
     /// How it is printed.

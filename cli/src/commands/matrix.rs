@@ -35,7 +35,7 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
     let runs = matrix.runs();
     ensure!(
         runs <= RUNS_MAX || flags.yes,
-        "these are {} runs, more than {}\n  hint: --dry-run says about how long they take, --yes makes them",
+        "this takes {} runs, more than {}\n  hint: --dry-run says about how long they take, --yes runs them",
         thousands(runs as u64),
         thousands(RUNS_MAX as u64)
     );
@@ -75,7 +75,7 @@ fn say_failed(found: &MatrixComparison) {
     const SHOWN: usize = 4;
     found.failed.iter().take(SHOWN).for_each(|row| say_error(format_args!("{}: {}", row.side, row.failed)));
     if found.failed.len() > SHOWN {
-        say_error(format_args!("and {} more; the result has all", found.failed.len() - SHOWN));
+        say_error(format_args!("and {} more; the result lists all", found.failed.len() - SHOWN));
     }
 }
 
@@ -91,7 +91,7 @@ pub fn found(matrix: &Matrix, cache: &CacheFlags, jobs: &JobsFlag) -> anyhow::Re
     Ok(found.map_err(say_error).ok())
 }
 
-/// Fails if something is asked for that is of two sides.
+/// Fails if a flag is given that only works for two sides.
 fn only_what_has_room(flags: &SimulationFlags) -> anyhow::Result<()> {
     let asked =
         [(flags.events.is_some(), "--events"), (flags.perfetto.is_some(), "--perfetto"), (flags.regret, "--regret")];
@@ -99,8 +99,8 @@ fn only_what_has_room(flags: &SimulationFlags) -> anyhow::Result<()> {
     match asked {
         None => Ok(()),
         Some(flag) => Err(anyhow::anyhow!(
-            "{flag}: is of two sides, and there are more here\n  hint: compare the two of them that you want to look \
-             into; runs that were made are kept"
+            "{flag}: works for two sides only, and there are more here\n  hint: compare only the two that interest \
+             you; finished runs are kept"
         )),
     }
 }
@@ -111,8 +111,8 @@ fn fitted(matrix: &Matrix) -> Vec<String> {
     let names: BTreeSet<&str> = fitted.map(|machine| machine.name.as_str()).collect();
     let warning = |name| {
         format!(
-            "machine {name} was fitted, and only the first set of its constants is used here; two sides are compared \
-             with all"
+            "machine {name} was fitted: with more than two sides, only the first set of its constants is used; two \
+             sides are compared with all"
         )
     };
     names.into_iter().map(warning).collect()

@@ -49,7 +49,7 @@ use wakelab_study::{Decider, FileOutcome};
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show a first comparison, with a difference.
+    /// Run a first comparison, and explain it.
     ///
     /// Takes seconds: SIS_PROP against SIS_UTIL on 112 CPUs, and ten lines that explain the result. Exits like `wakelab
     /// run`.
@@ -69,8 +69,8 @@ pub enum Command {
     Compare(compare::Args),
     /// Try all policies on standard loads of a machine, and rank them.
     ///
-    /// Which switch helps where, and which hurts: of this machine, a machine file, or a recorded load. Takes minutes
-    /// for up to 16 CPUs, and goes on from the cache if it is interrupted. Exits like `wakelab run`.
+    /// Which switch helps where, and which hurts: on this machine, a machine file, or a recorded load. Takes minutes
+    /// for up to 16 CPUs, and continues from the cache after an interruption. Exits like `wakelab run`.
     #[command(after_help = survey::EXAMPLE)]
     Survey(survey::Args),
     /// Give a candidate one number on a panel of machines and loads.
@@ -80,19 +80,19 @@ pub enum Command {
     Score(score::Args),
     /// Look for stalls, errors and unfairness of a sched_ext scheduler.
     ///
-    /// Runs workloads that are drawn at random, and prints of each kind of failure the smallest workload that shows it.
+    /// Runs workloads drawn at random, and prints the smallest workload that shows each kind of failure.
     /// Exits with 1 if something was found, with 2 if the scheduler cannot be loaded, with 130 after Ctrl-C.
     #[command(after_help = scx_check::EXAMPLE)]
     ScxCheck(scx_check::Args),
-    /// Make the runs of a whole space of machines, loads and tunables.
+    /// Run a whole space of machines, loads and tunables.
     ///
-    /// Results go to a folder as Parquet. Goes on where it was interrupted, and runs on a Ray cluster, too. Exits with
-    /// 2 if the sweep is wrong; runs that fail are rows.
+    /// Writes Parquet to a folder, continues after an interruption, and can run on a Ray cluster. Exits with 2 if the
+    /// sweep is wrong; failed runs are rows, too.
     #[command(after_help = sweep::EXAMPLE)]
     Sweep(sweep::Args),
     /// Set two results or two recordings side by side.
     ///
-    /// What was run otherwise comes first. Exits with 2 if one cannot be read, with 3 if --fail-if holds.
+    /// What was run differently comes first. Exits with 2 if one cannot be read, with 3 if --fail-if holds.
     #[command(after_help = diff::EXAMPLE)]
     Diff(diff::Args),
     /// Simulate published tables and show how close they come.
@@ -102,8 +102,8 @@ pub enum Command {
     Reproduce(reproduce::Args),
     /// Fit a machine to what was measured on it.
     ///
-    /// Uses numbers without a patch: levels over load, search statistics, idle time. Comparisons on the fitted machine
-    /// are predictions, and print on how many of the machines that fit they hold. Exits like `wakelab run`.
+    /// Uses numbers measured without a patch: levels over load, search statistics, idle time. Comparisons on the fitted
+    /// machine are predictions, and say for how many of the machines that fit they hold. Exits like `wakelab run`.
     #[command(after_help = fit::EXAMPLE)]
     Fit(fit::Args),
     /// Measure this machine, and write its costs to a file.
@@ -150,19 +150,20 @@ pub enum Command {
     Replay(replay::Args),
     /// Import traces of trace-cmd, perf or Perfetto.
     ///
-    /// Such a recording has waits and migrations for `wakelab stats`. It has no states, so no choice can be made again.
+    /// The import has waits and migrations for `wakelab stats`. Traces lack the state that decisions read, so choices
+    /// cannot be made again.
     #[command(after_help = import::EXAMPLE)]
     Import(import::Args),
     /// Turn a recording into a workload.
     ///
-    /// It has what each task computes, who wakes whom, and how long timers let them sleep, for `compare` and every
-    /// other command that simulates. Exits with 2 if the recording cannot be read.
+    /// It says how much each task computes, who wakes whom, and how long timers let tasks sleep. `compare` and every
+    /// other command that simulates takes it. Exits with 2 if the recording cannot be read.
     #[command(after_help = capture::EXAMPLE)]
     Capture(capture::Args),
     /// Simulate a recorded load under another policy.
     ///
-    /// Captures the load, simulates it as recorded, which shows how far to trust it, and then as asked. Exits with 1 if
-    /// it is not like the recording, with 2 if the recording cannot be read.
+    /// Captures the load, simulates it as recorded, which shows how far to trust the answer, and then as asked. Exits
+    /// with 1 if the simulation is not like the recording, with 2 if the recording cannot be read.
     #[command(after_help = whatif::EXAMPLE)]
     Whatif(whatif::Args),
     /// Write a recording or a simulated run as a Perfetto trace.

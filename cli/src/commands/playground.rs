@@ -18,7 +18,7 @@ Example:
 pub struct Args {
     /// Write index.html to this folder.
     ///
-    /// It is made if it is not there. A page of the playground that is there is replaced, and nothing else.
+    /// It is created if it is missing. An older page of the playground in it is replaced, but no other file.
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 }
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Ok(there) = files::read_own(&path, PAGE_MAX) {
         ensure!(
             String::from_utf8_lossy(&there).contains("<title>wakelab playground"),
-            "-o: {}: a file with other contents is there, and is not replaced\n  hint: name a new folder",
+            "-o: {}: exists with other contents, and is not replaced\n  hint: name a new folder",
             path.display()
         );
     }
@@ -55,14 +55,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// The module that a clone has, in the current folder or above it.
 fn built() -> anyhow::Result<Vec<u8>> {
-    let missing = "this program was built without the playground's module of WebAssembly\n  hint: in a clone, run \
-                   `playground/build`, and then this again, in the clone; a released program has the module in it";
+    let missing = "this program was built without the playground's WebAssembly module\n  hint: in a clone, run \
+                   `playground/build`, and then this command again, there; released programs have the module built in";
     let here = std::env::current_dir().context(missing)?;
     let clone = here.ancestors().find(|folder| folder.join("playground/build").is_file()).context(missing)?;
     let module = files::read_file(&clone.join(BUILT), PAGE_MAX).map_err(|_| anyhow::anyhow!(missing))?;
     let made = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
     if std::env::current_exe().is_ok_and(|program| made(&program) > made(&clone.join(BUILT))) {
-        note(format_args!("{BUILT} is older than this program; playground/build brings it up to date"));
+        note(format_args!("{BUILT} is older than this program; playground/build updates it"));
     }
     Ok(module)
 }

@@ -27,8 +27,8 @@ pub struct Args {
     with: Switches,
     /// Values that a recording lacks (avg_idle=500us).
     ///
-    /// avg_idle, avg_scan_cost (4us) and wake_avg_idle, with commas, the same at each wake-up. They replace recorded
-    /// ones.
+    /// avg_idle, avg_scan_cost (4us) and wake_avg_idle, separated by commas, the same at each wake-up. They replace
+    /// recorded values.
     #[arg(long, value_name = "VALUES")]
     assume: Option<AssumedInputs>,
     /// The page.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub enum Args {
     /// Open it in the browser.
     ///
-    /// Exits with 2 if it is no page, or no program is found that opens it.
+    /// Exits with 2 if it is not a page, or if no program is found to open it.
     Open {
         /// The page (report.html).
         #[arg(value_name = "FILE")]
@@ -38,8 +38,8 @@ fn open(path: &Path) -> anyhow::Result<Exit> {
     let whole = fs::canonicalize(path).with_context(|| name.to_string())?;
     open::that(&whole).map_err(|_| {
         anyhow::anyhow!(
-            "{name}: no program was found that opens it\n  hint: open file://{} in a browser, or copy the file to a \
-             machine that has one: it needs no other",
+            "{name}: found no program to open it\n  hint: open file://{} in a browser, or copy the file to a machine \
+             that has one: a page is one file",
             whole.display()
         )
     })?;

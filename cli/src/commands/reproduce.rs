@@ -23,7 +23,7 @@ Example:
 pub struct Args {
     /// Tables (sis_util-results); all if left out.
     ///
-    /// A table has the name of its file or folder.
+    /// A table is named after its file or folder.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// The folder of the tables; `published` if left out.
@@ -32,9 +32,9 @@ pub struct Args {
     /// same way, and so is every folder in it with table.toml and rows.csv: `wakelab docs reproduce`.
     #[arg(long, value_name = "DIR")]
     published: Option<PathBuf>,
-    /// Simulate rows of the machine with that name on this one.
+    /// Simulate the rows of this file's machine on it.
     ///
-    /// A machine file, such as one that `wakelab fit` wrote. May be given again for other machines.
+    /// A machine file, such as one that `wakelab fit` wrote. May be repeated for other machines.
     #[arg(long, value_name = "FILE")]
     machine: Vec<PathBuf>,
     /// Simulate headline rows only, once and briefly.
@@ -84,11 +84,11 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut tables = match (&args.published, &own) {
         (Some(folder), _) => tables(folder, &args.names).map_err(|error| anyhow::anyhow!("--published: {error}"))?,
         (None, Some(own)) => tables(&own.path, &args.names)
-            .map_err(|error| anyhow::anyhow!("{error}\n  hint: `wakelab list tables` has the names"))?,
+            .map_err(|error| anyhow::anyhow!("{error}\n  hint: `wakelab list tables` lists the names"))?,
         (None, None) => tables(usual, &args.names).map_err(|error| {
             anyhow::anyhow!(
-                "{error}\n  hint: published/ in this folder goes before the program's own tables; run it elsewhere, or \
-                 name a folder: --published DIR"
+                "{error}\n  hint: published/ in this folder takes precedence over the program's own tables; run it \
+                 elsewhere, or name a folder: --published DIR"
             )
         })?,
     };
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         let rows: usize = tables.iter_mut().map(|table| table.run_on(&name.machine.name, path)).sum();
         if rows == 0 {
             say_warnings(&[format!(
-                "--machine: no row is of {}, which {} describes",
+                "--machine: no row was measured on {}, which {} describes",
                 name.machine.name,
                 path.display()
             )]);

@@ -35,11 +35,11 @@ pub struct Args {
     with: String,
     /// Simulate the fast rung only, or the full one: fast, full.
     ///
-    /// Before the full rung the fast one runs, too, if the panel gives candidates up.
+    /// The fast rung runs before the full one if the panel gives up on candidates.
     #[arg(long, value_parser = by_name([Rung::Fast, Rung::Full], Rung::name), default_value = Rung::Full.name())]
     #[arg(hide_possible_values = true)]
     rung: Rung,
-    /// Score the parts that are held out, and no others.
+    /// Score the held-out parts only.
     #[arg(long)]
     held_out: bool,
     /// The seed.

@@ -29,28 +29,29 @@ Example:
 pub struct Args {
     /// The scheduler, and variables set in it.
     ///
-    /// As a side of `wakelab compare` names it, without scx: before it: scx_bpfland, scx_simple.bpf.o,scx.fifo_sched=1.
+    /// Named as in a side of `wakelab compare`, but without the first scx: (scx_bpfland,
+    /// scx_simple.bpf.o,scx.fifo_sched=1).
     #[arg(value_name = "SCHEDULER")]
     scheduler: String,
-    /// The machine: a name of `machine list`, or a file.
+    /// The machine: a name from `machine list`, or a file.
     ///
-    /// If left out, each workload is on one of the machines that have up to 16 equal CPUs.
+    /// Without it, each workload runs on one of the machines with up to 16 equal CPUs.
     #[arg(long, value_name = "MACHINE", add = completion::machine())]
     machine: Option<String>,
-    /// A name of `kernel list`, with sched_ext.
+    /// A name from `kernel list`, with sched_ext.
     #[arg(long, value_name = "KERNEL", default_value = "v7.2", add = completion::kernel())]
     kernel: String,
-    /// Draw and run so many workloads.
+    /// Draw and run this many workloads.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     budget: u32,
     /// Check this workload file instead, at one instance.
     ///
-    /// Needs --machine. With the seed of the search, what it found is found again.
+    /// Needs --machine. The seed of the search shows the same failure again.
     #[arg(long, value_name = "FILE", requires = "machine", conflicts_with_all = ["budget", "out"])]
     workload: Option<PathBuf>,
     /// Write the smallest failing workloads to this folder.
     ///
-    /// A file for each kind: stall.toml. Without it they are printed, in the commands that run them again.
+    /// A file for each kind: stall.toml. Without it they are printed inside the commands that run them again.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The seed.
@@ -196,7 +197,7 @@ fn again(args: &Args, about: &About<'_>, checked: &Checked) -> Vec<Again> {
         again.push(Again { file, command });
     }
     if args.out.is_none() && !again.is_empty() {
-        say!("each command below has its workload in it; --out DIR writes them to files");
+        say!("each command below contains its workload; --out DIR writes them to files");
     }
     again
 }

@@ -72,13 +72,13 @@ pub struct SimulationFlags {
     pub dry_run: bool,
     /// Simulate a matrix of any size.
     ///
-    /// One of more than 1,000 runs is refused without it.
+    /// Without it, more than 1,000 runs are refused.
     #[arg(long, hide_short_help = true)]
     pub yes: bool,
     /// Exit with 3 if this holds: 'worse > 2%'.
     ///
     /// worse: a row is worse by the verdict's rule. 'worse > N%': a row is worse by more than N%, and not by chance.
-    /// 'not better': no row is better, or one is worse. Needs two repeats or more; `wakelab docs judge-a-patch` has
+    /// 'not better': no row is better, or one is worse. Needs at least two repeats; `wakelab docs judge-a-patch` has
     /// recipes.
     #[arg(long, value_name = "CONDITION", hide_short_help = true)]
     pub fail_if: Option<FailIf>,
@@ -94,7 +94,7 @@ pub struct SimulationFlags {
 pub struct UntilFlags {
     /// Repeat until each 95% interval is within ±N%.
     ///
-    /// As often as --repeat says at first, then half as often again, and so on. `wakelab docs trust` says what that
+    /// Begins with --repeat runs of each side, then adds half as many, and so on. `wakelab docs trust` says what that
     /// does to intervals and p.
     #[arg(long, value_name = "N%", value_parser = Until::parse_half_width)]
     until: Option<f64>,
@@ -160,11 +160,11 @@ pub fn simulate(matrix: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Result<
     let common = &matrix.common;
     anyhow::ensure!(
         flags.until.max_repeat.is_none() || common.until.is_some(),
-        "--max-repeat: nothing reads it without --until, which says how exact the intervals are to be"
+        "--max-repeat: has no effect without --until, which says how exact the intervals must be"
     );
     anyhow::ensure!(
         flags.fail_if.is_none() || common.repeats.value > 1 || common.until.is_some(),
-        "--fail-if: one run a side cannot tell a difference from chance\n  hint: --repeat 3, or repeats in the file"
+        "--fail-if: one run per side cannot tell a difference from chance\n  hint: --repeat 3, or repeats in the file"
     );
     match matrix.two_sides() {
         Some(spec) => simulate_two_sides(spec, flags),
@@ -220,7 +220,7 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
         if let Some(html) = html {
             html.write(wakelab_report::html::comparison(&found, &verdict, &pictures, &command_line()))?;
             if simulator.found_some() {
-                say!("--html: the first repeat of each side was made again; the cache keeps no pictures of runs");
+                say!("--html: the first repeat of each side was simulated again: the cache keeps no pictures of runs");
             }
             for why in pictures.unexplained() {
                 say!("warning: --html: the page explains no wake-ups of some runs: {why}");
@@ -271,8 +271,8 @@ const LARGE_BYTES: u64 = 64 << 20;
 fn say_if_large(flag: &str, path: &Path, bytes: u64) {
     if bytes >= LARGE_BYTES {
         say!(
-            "note: {flag}: {} bytes in {}. All events are written, those of settling, too. For less, shorten --settle \
-             and --time (settle and time in a file), or give one --workload at one --load",
+            "note: {flag}: {} bytes in {}, with the events of settling. To write less, shorten --settle and --time \
+             (settle and time in a file), or give one --workload at one --load",
             thousands(bytes),
             path.display()
         );

@@ -36,26 +36,26 @@ pub struct Args {
     /// Its load is captured and simulated in place of the standard loads.
     #[arg(value_name = "RECORDING")]
     recording: Option<PathBuf>,
-    /// The machine: a name of `machine list`, or a file.
+    /// The machine: a name from `machine list`, or a file.
     ///
-    /// This machine, imported from sysfs with assumed costs, if left out; of a recording the one that was recorded.
+    /// The default is this machine, imported from sysfs with assumed costs; for a recording, the one that was recorded.
     #[arg(long, value_name = "MACHINE", add = completion::machine())]
     machine: Option<String>,
-    /// A name of `kernel list`.
+    /// A name from `kernel list`.
     ///
-    /// The preset that stands for the running kernel, or for that of the recording, if left out.
+    /// The default is the preset that stands for the running kernel, or for the recorded one.
     #[arg(long, value_name = "KERNEL", add = completion::kernel())]
     kernel: Option<String>,
-    /// What all sides have on top of the kernel's features: A,NO_B.
+    /// Switch these on all sides, on top of the kernel's features: A,NO_B.
     #[arg(long, value_name = "SWITCHES", add = completion::switches(), conflicts_with = "recording")]
     base: Option<Switches>,
-    /// Try these switches, or this sched_ext scheduler, too: A,NO_B or scx:NAME. May be given again.
+    /// Also try these switches, or this sched_ext scheduler: A,NO_B or scx:NAME. May be repeated.
     #[arg(long, value_name = "SIDE", add = completion::switches())]
     with: Vec<AddedSide>,
-    /// Try only these switches, or this scheduler. May be given again.
+    /// Try only these switches, or this scheduler. May be repeated.
     #[arg(long, value_name = "SIDE", add = completion::switches(), conflicts_with = "with")]
     only: Vec<AddedSide>,
-    /// Fewer loads: seconds to a minute.
+    /// Simulate fewer loads: takes seconds to a minute.
     #[arg(long, conflicts_with = "recording")]
     quick: bool,
     /// Take about so much CPU time: 10m.
@@ -67,10 +67,10 @@ pub struct Args {
     /// Survey even if the captured load is not like the recording.
     #[arg(long, requires = "recording", hide_short_help = true)]
     anyway: bool,
-    /// Begin so long after the first event of the recording.
+    /// Begin this long after the first event of the recording.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "recording", hide_short_help = true)]
     from: Option<u64>,
-    /// Capture what happens in this time of the recording.
+    /// Capture this much of the recording.
     #[arg(long, value_name = "TIME", value_parser = super::compare::positive_time, requires = "recording",
           hide_short_help = true)]
     window: Option<u64>,
@@ -179,7 +179,9 @@ fn standing(args: &Args) -> anyhow::Result<Option<Subject>> {
         None => {
             let imported = wakelab_machine::import(Path::new("/sys"), THIS_MACHINE)
                 .map_err(|error| anyhow::anyhow!("{error}\n  hint: --machine names one of `wakelab machine list`"))?;
-            say!("this machine as sysfs has it; its costs are assumed, `wakelab calibrate` measures them");
+            say!(
+                "surveys this machine as sysfs describes it; its costs are assumed, `wakelab calibrate` measures them"
+            );
             imported.file.machine
         }
     };
@@ -197,7 +199,7 @@ fn running_kernel() -> anyhow::Result<&'static Preset> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let release = release.trim();
     let preset = Preset::of_release(release).map_err(|error| {
-        anyhow::anyhow!("--kernel: the running kernel: {error}\n  hint: --kernel names the preset that comes nearest")
+        anyhow::anyhow!("--kernel: the running kernel: {error}\n  hint: choose the nearest preset with --kernel")
     })?;
     if let Some(note) = preset.stands_for(release) {
         say!("{note}");
@@ -210,14 +212,15 @@ fn recorded(args: &Args, recording: &Path) -> anyhow::Result<Option<Subject>> {
     let name = recording.to_string_lossy();
     ensure!(
         recording.exists() || !wakelab_machine::names().contains(&&*name),
-        "{name}: there is no such recording, but a machine of this name\n  hint: wakelab survey --machine {name}"
+        "{name}: there is no such recording, but there is a machine of this name\n  hint: wakelab survey --machine \
+        {name}"
     );
     let source = only(recording)?;
     let flags = CaptureFlags { machine: args.machine.clone(), from: args.from, window: args.window };
     let Some(machine) = capture::machine(&source, &flags)? else {
         bail!(
-            "--machine: the recording does not name a machine that is known; expected the machine that was recorded\n  \
-             hint: `wakelab machine import` or `wakelab calibrate` on it writes its file"
+            "--machine: the recording names no known machine; expected the machine that was recorded\n  \
+             hint: run `wakelab machine import` or `wakelab calibrate` on it to write its file"
         );
     };
     let kernel = args.kernel.as_deref().map(|name| flags::preset(Some("--kernel"), name)).transpose()?;
@@ -227,8 +230,8 @@ fn recorded(args: &Args, recording: &Path) -> anyhow::Result<Option<Subject>> {
     let Some(alike) = is_like_the_recording(&source, &captured, &machine, &variant)? else { return Ok(None) };
     if !alike && !args.anyway {
         say_error(
-            "the captured load does not behave as the recording, so that no policy is compared\n  hint: `wakelab \
-             whatif` says which rows differ; --anyway compares all the same",
+            "the captured load does not behave like the recording, so no policy was compared\n  hint: `wakelab \
+             whatif` says which rows differ; --anyway compares anyway",
         );
         return Ok(None);
     }
@@ -251,7 +254,7 @@ fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
             }
         }
     }
-    ensure!(!variants.is_empty(), "no policy of the model can be switched on {}", kernel.name);
+    ensure!(!variants.is_empty(), "{} has no policy that can be switched", kernel.name);
     let workloads = workloads(args, subject);
     let given = |flag, value: &str| Given::by_flag(flag, value.to_owned());
     let names = [given("--machine", machine_name), given("--kernel", kernel.name)];

@@ -71,13 +71,13 @@ pub struct Args {
     file: PathBuf,
     /// The folder of the results: Parquet, a row for each run.
     ///
-    /// New, empty, or of the same sweep, which then goes on: parts that are there are not made again.
+    /// New, empty, or of the same sweep, which then continues: finished parts are not run again.
     #[arg(long, short, value_name = "DIR", required_unless_present_any = ["dry_run", "plan", "part"])]
     out: Option<PathBuf>,
-    /// What makes the runs: local, ray, or ray://HOST:PORT.
+    /// Where to run: local, ray, or ray://HOST:PORT.
     ///
     /// `ray` is a Ray cluster, or a local one that is started for it ($RAY_ADDRESS or ray:HOST:PORT is one that runs).
-    /// It takes the package for Python (`wakelab docs python`) on all machines. The bytes are those of `local`.
+    /// All machines need the package for Python (`wakelab docs python`). The results are the same bytes as of `local`.
     #[arg(long, value_name = "ENGINE", default_value_t = Engine::Local)]
     engine: Engine,
     /// Print what would be run.
@@ -171,7 +171,7 @@ fn make_all(args: &Args, sweep: &Sweep, folder: &SweepFolder, out: &Path) -> any
     let failed = failed.into_inner();
     if failed > 0 {
         let runs = count(failed, "run");
-        say_warnings(&[format!("{runs} of {} failed; their column `error` says why", sweep.runs())]);
+        say_warnings(&[format!("{runs} of {} failed; the column `error` says why", sweep.runs())]);
     }
     let (runs, points, parts) =
         (count(sweep.runs(), "run"), count(sweep.points(), "point"), count(sweep.parts(), "part"));
@@ -205,7 +205,7 @@ fn make_part(args: &Args, sweep: &Sweep, part: u64) -> anyhow::Result<Exit> {
 fn on_ray(args: &Args, out: &Path, engine: &str) -> anyhow::Result<Exit> {
     anyhow::ensure!(
         in_process::host().is_none(),
-        "--engine: the package for Python begins a cluster itself\n  hint: wakelab.sweep(…, engine=\"ray\")"
+        "--engine: the package for Python starts a cluster itself\n  hint: wakelab.sweep(…, engine=\"ray\")"
     );
     let mut python = python();
     python.args(["-m", "wakelab", "sweep", "--version", VERSION, "--engine", engine, "--out"]).arg(out);
@@ -220,13 +220,13 @@ fn on_ray(args: &Args, out: &Path, engine: &str) -> anyhow::Result<Exit> {
             let said = String::from_utf8_lossy(&done.stderr);
             anyhow::ensure!(
                 !said.to_lowercase().contains("unknown option"),
-                "--engine: python3 is older than 3.11, and would run what lies in the current folder\n  hint: install \
+                "--engine: python3 is older than 3.11, and would run files in the current folder\n  hint: install \
                  Python 3.11 or newer"
             );
-            let why = printable(said.lines().last().unwrap_or("it ended without a word")).into_owned();
+            let why = printable(said.lines().last().unwrap_or("it ended without a message")).into_owned();
             anyhow::bail!(
-                "--engine: python3 lacks what a Ray cluster takes: {why}\n  hint: `wakelab docs python` says how to \
-                 install the package; `pip install ray` has Ray"
+                "--engine: python3 lacks what a Ray cluster needs: {why}\n  hint: `wakelab docs python` says how to \
+                 install the package; `pip install ray` installs Ray"
             );
         }
         Err(error) => anyhow::bail!("--engine: python3: {error}\n  hint: install Python 3.11 or newer"),

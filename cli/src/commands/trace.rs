@@ -18,9 +18,9 @@ Example:
 /// `wakelab trace`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A recording, or the folder of one or of one run.
+    /// A recording, its folder, or the folder of one run.
     ///
-    /// The folder of a simulated run is one of those below that of --events.
+    /// The folder of a simulated run is below the one that --events named.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Write it to this file (out.pftrace).
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let traced = traced?;
     say_traced(&traced, &args.perfetto);
     if traced.switches == 0 {
-        say!("warning: no switches are there, so that the trace shows wake-ups only");
+        say!("warning: the source has no switches, so the trace shows wake-ups only");
     }
     hint("ui.perfetto.dev opens it, without sending it anywhere");
     Ok(Exit::Done)

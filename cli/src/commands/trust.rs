@@ -18,7 +18,7 @@ use wakelab_study::verdict::Certainty;
 pub struct TrustFlags {
     /// Also run the base side against itself.
     ///
-    /// With other seeds: one draw of what chance does (not in CSV).
+    /// With other seeds: one example of what chance alone does (not in CSV).
     #[arg(long, conflicts_with = "events")]
     control: bool,
     /// Also vary all assumed constants.
@@ -56,7 +56,7 @@ fn budgets() -> impl TypedValueParser<Value = u32> {
     clap::value_parser!(u32).range(1..=BUDGET_MAX as i64)
 }
 
-/// What was found of what was asked for.
+/// The results of the flags that were given.
 #[derive(Debug, Default)]
 pub struct TrustResults {
     control: Option<Control>,

@@ -28,7 +28,7 @@ pub struct Args {
     /// The machine file that `wakelab calibrate` wrote here.
     #[arg(long, value_name = "FILE")]
     machine: PathBuf,
-    /// Only these loads: tcp, pipes, sockets, messages, timers, forks.
+    /// Run only these loads: tcp, pipes, sockets, messages, timers, forks.
     #[arg(long, value_name = "LOAD", value_delimiter = ',', hide_possible_values = true)]
     #[arg(value_parser = by_name(Kind::ALL, Kind::name))]
     load: Vec<Kind>,
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             Err(error) => {
                 bar.finish();
                 let text = format!("{} {}: {error}", point.kind.name(), point.instances);
-                return Err(anyhow::anyhow!("{text}\n  hint: --load leaves loads out that this system refuses"));
+                return Err(anyhow::anyhow!("{text}\n  hint: choose loads that this system allows with --load"));
             }
         }
     }
@@ -151,7 +151,8 @@ fn points(kinds: &[Kind], calibration: &Calibration, cpus: u32) -> (Vec<(Point, 
             Some(&work) => {
                 points.extend(instances(cpus).into_iter().map(|instances| (Point { kind, instances }, work)));
             }
-            None => left_out.push((kind, "the machine file has no work of it: it could not be measured".to_owned())),
+            None => left_out
+                .push((kind, "the machine file has no amount of work for it: it could not be measured".to_owned())),
         }
     }
     (points, left_out)

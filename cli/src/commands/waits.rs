@@ -27,7 +27,7 @@ pub struct Args {
     slowest: u32,
     /// Explain waits of this length or longer.
     ///
-    /// 0s for all waits.
+    /// 0s explains all waits.
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
     over: u64,
     /// Also sum by comm, cpu or dsq.

@@ -48,18 +48,18 @@ pub struct Args {
     with: Vec<AddedSide>,
     /// The kernel on which --with is tried.
     ///
-    /// A name of `kernel list`; that of the recording if left out. What was switched in the recording is not switched
-    /// there.
+    /// A name from `kernel list`; the recorded one if left out. What was switched in the recording is not switched on
+    /// another kernel.
     #[arg(long, value_name = "KERNEL")]
     to_kernel: Option<String>,
-    /// The machine on which --with is tried: a name of `machine list`, or a file.
+    /// The machine on which --with is tried: a name from `machine list`, or a file.
     ///
     /// The recorded one if left out.
     #[arg(long, value_name = "MACHINE")]
     to_machine: Option<String>,
     /// The preset that stands for the recorded kernel.
     ///
-    /// A name of `kernel list`; found by the release if left out.
+    /// A name from `kernel list`; chosen by the recorded release if left out.
     #[arg(long, value_name = "KERNEL")]
     kernel: Option<String>,
     /// Scale the captured load: 2, 0.5.
@@ -95,9 +95,9 @@ pub struct Args {
     /// How it is printed.
     #[command(flatten)]
     format: FormatFlag,
-    /// Print all: the capture, each quantity, the whole comparison.
+    /// Print everything: the capture, each quantity, the whole comparison.
     ///
-    /// Without it, the verdict, what changes most, and what is not like the recording. JSON and the page have all.
+    /// Without it: the verdict, what changes most, and what is not like the recording. JSON and the page have all.
     #[arg(long)]
     details: bool,
     /// The page.
@@ -132,8 +132,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let source = only(&args.recording)?;
     let Some(machine) = machine(&source, &args.capture)? else {
         bail!(
-            "--machine: the recording does not name a machine that is known; expected the machine that was recorded\n  \
-             hint: `wakelab machine import` or `wakelab calibrate` on it writes its file"
+            "--machine: the recording names no known machine; expected the machine that was recorded\n  \
+             hint: run `wakelab machine import` or `wakelab calibrate` on it to write its file"
         );
     };
     let preset = |flag: &'static str, name: &Option<String>| -> anyhow::Result<Option<&'static Preset>> {
@@ -151,7 +151,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let came_out = came_out(args, &sides[1..])?;
     anyhow::ensure!(
         args.html.output().is_none() || sides.len() == 2,
-        "--html: a page shows one side, and {} are asked for\n  hint: give one --with, and a page for each",
+        "--html: a page shows one side, and {} were given\n  hint: give one --with, and a page for each",
         sides.len() - 1
     );
     let out = args.out.open()?;
@@ -202,8 +202,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     if refused && sides.len() > 1 {
         say_error(
-            "the captured load does not behave as the recording, so that no side is compared\n  hint: see which rows \
-             say \"not\"; `wakelab calibrate` measures the machine's costs, --anyway compares all the same",
+            "the captured load does not behave like the recording, so no side was compared\n  hint: the rows that say \
+             \"not\" differ; `wakelab calibrate` measures the machine's costs, --anyway compares anyway",
         );
         return Ok(Exit::RunFailed);
     }
@@ -252,8 +252,8 @@ fn sides(
 fn came_out(args: &Args, asked: &[Variant]) -> anyhow::Result<Vec<Source>> {
     anyhow::ensure!(
         args.came_out.is_empty() || args.came_out.len() == asked.len(),
-        "--came-out: expected a recording for each of the {} sides that are asked for, found {}\n  hint: give it as \
-         often as --with, in the same order",
+        "--came-out: expected one recording for each of the {} sides, found {}\n  hint: repeat it as often as \
+         --with, in the same order",
         asked.len(),
         args.came_out.len()
     );

@@ -51,7 +51,7 @@ fn a_captured_run_is_compared_under_its_verdict() {
     // The answer first, on one screen.
     let short = text(&output.stdout);
     assert!(short.starts_with("verdict: ") && short.lines().count() <= 40, "{short}");
-    assert!(short.contains("how like the recording it is: faithful") && short.contains("came out"), "{short}");
+    assert!(short.contains("likeness to the recording: faithful") && short.contains("came out"), "{short}");
     let output = whatif(folder.path(), &recording, &[&more[..], &["--details"]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let page = folder.path().join("page.html");
@@ -93,7 +93,7 @@ fn a_captured_run_is_compared_under_its_verdict() {
     // What it wrote is a workload like any other.
     let shown = wakelab(folder.path(), &["workload", "show", "./c.toml"]);
     assert!(shown.status.success(), "{}", text(&shown.stderr));
-    assert!(text(&shown.stdout).contains("in the mean, as recorded"), "{}", text(&shown.stdout));
+    assert!(text(&shown.stdout).contains("on average, as recorded"), "{}", text(&shown.stdout));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn an_import_says_what_is_wrong_with_lines_by_event() {
     for expected in [
         "1 sched_switch line ends in \">\": cut by a pager; write the text to a file: perf script > file (line 2 of ",
         "1 sched_switch line ends before its last field: cut",
-        "no sched_switch is understood, so that no wait is known",
+        "no sched_switch could be read, so no wait is known",
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }

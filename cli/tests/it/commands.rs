@@ -128,7 +128,7 @@ fn explain_says_why_no_row_matches() {
         (&["--row", "999999"], "there is no row 999999; rows are numbered "),
         (&["--at", "999999"], "the last decision is at "),
         (&["--reason", "oracle"], "no decision has the reason oracle; there are "),
-        (&["--comm", "kcompactd0", "--row", "768"], "no row has all that was asked for"),
+        (&["--comm", "kcompactd0", "--row", "768"], "no row passes all filters"),
     ] {
         let output = wakelab(&[&["explain", recording], filter].concat());
         assert_eq!(output.status.code(), Some(1), "{filter:?}: {}", stderr(&output));

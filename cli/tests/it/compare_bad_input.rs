@@ -206,7 +206,7 @@ fn sides_that_are_the_same_are_run_with_a_warning() {
         let output = wakelab(Path::new("."), &args);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{errors}");
-        assert!(errors.starts_with("warning: --with: features and tunables are those of the base side"), "{errors}");
+        assert!(errors.starts_with("warning: --with: features and tunables equal those of the base side"), "{errors}");
     }
     let slice = ["--base", "", "--with", "base_slice=1000000", "--kernel", "v6.12", "--machine", "test-2c"];
     let short = ["--workload", "netperf:TCP_RR", "--load", "1", "--settle", "1ms", "--time", "5ms"];

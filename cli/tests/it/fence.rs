@@ -140,7 +140,7 @@ fn a_check_of_a_scheduler_that_hangs_ends_with_a_finding() {
         let output = wakelab(here(), &["scx-check", &scheduler, "--machine", "test-2c", "--budget", "5"]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{text}");
-        assert!(text.contains("\nfault: a program did what it may not, or hung in "), "{mode}: {text}");
+        assert!(text.contains("\nfault: a program did something forbidden, or hung in "), "{mode}: {text}");
     }
 }
 

@@ -37,7 +37,7 @@ fn a_machine_is_fitted_and_predicts_with_every_set_that_fits() {
     let [middle, fitted] = ["middle", "fitted"].map(|which| report[which]["mean"].as_f64().expect("a misfit"));
     assert!(fitted < middle, "{fitted} and {middle}");
     assert_eq!(report["fitted"]["numbers"].as_array().map(Vec::len), Some(6), "a level and the idle time of each row");
-    assert!(errors.contains("mine.toml has the fitted machine"), "{errors}");
+    assert!(errors.contains("mine.toml: wrote the fitted machine"), "{errors}");
 
     let (shown, _) = said(&wakelab(here, &["machine", "show", "mine.toml"]));
     assert!(shown.contains("fitted to the base side of base (3 rows), 20") && shown.contains("Ensemble: "), "{shown}");
@@ -71,7 +71,7 @@ fn what_cannot_be_fitted_is_refused_before_anything_is_simulated() {
         }
     };
     let observed = ["--observed", "base.toml", "--out", "mine.toml"];
-    wrong(&[&["fit", "test-8c"][..], &observed].concat(), &["no row is of test-8c", "test-2c", "hint: "]);
+    wrong(&[&["fit", "test-8c"][..], &observed].concat(), &["no row was measured on test-8c", "test-2c", "hint: "]);
     wrong(&[&["fit", "test-2d"][..], &observed].concat(), &["test-2d", "test-2c"]);
     wrong(&[&["fit", "test-2c", "--budget", "3"][..], &observed].concat(), &["--budget", "60"]);
     wrong(&[&["fit", "test-2c", "--workload", "tbench:loopback"][..], &observed].concat(), &["netperf:TCP_RR"]);

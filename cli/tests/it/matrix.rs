@@ -221,21 +221,24 @@ fn what_is_wrong_is_refused_before_anything_runs() {
     let good =
         ["--machine", "test-8c", "--kernel", "v6.12", "--workload", "netperf:TCP_RR", "--load", "4", "--base", ""];
     for (more, expected) in [
-        (&["--with", "a=SIS_PROP", "--with", "a=NO_SIS_UTIL"][..], "error: --with: two sides are called a"),
+        (&["--with", "a=SIS_PROP", "--with", "a=NO_SIS_UTIL"][..], "error: --with: two sides have the name a"),
         (
             &["--with", "SIS_PROP", "--machine", "test-8d"],
             "error: --machine: test-8d: there is no machine of that name",
         ),
-        (&["--with", "SIS_PROP", "--machine", "test-8c"], "error: --machine: machine test-8c comes twice"),
-        (&["--with", "SIS_PROP", "--kernel", "6.12"], "error: --kernel: kernel v6.12 comes twice"),
+        (&["--with", "SIS_PROP", "--machine", "test-8c"], "error: --machine: machine test-8c is given twice"),
+        (&["--with", "SIS_PROP", "--kernel", "6.12"], "error: --kernel: kernel v6.12 is given twice"),
         (&["--with", "SIS_PROP", "--with", "x=SIS_PROPP"], "error: --with: x: unknown feature SIS_PROPP"),
-        (&["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--control"], "error: --control: is of two sides"),
-        (&["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--events", "ev"], "error: --events: is of two sides"),
+        (&["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--control"], "error: --control: works for two sides only"),
+        (
+            &["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--events", "ev"],
+            "error: --events: works for two sides only",
+        ),
         (
             &["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--repeat", "334"],
-            "error: these are 1,002 runs, more than 1,000",
+            "error: this takes 1,002 runs, more than 1,000",
         ),
-        (&["--with", "SIS_PROP", "--max-repeat", "9"], "error: --max-repeat: nothing reads it without --until"),
+        (&["--with", "SIS_PROP", "--max-repeat", "9"], "error: --max-repeat: has no effect without --until"),
         (&["--with", "SIS_PROP", "--until", "2"], "expected 0.01% to 100% such as 2%"),
         (
             &["--with", "SIS_PROP", "--until", "2%", "--repeat", "40"],
@@ -322,13 +325,13 @@ fn results_are_set_side_by_side_with_what_was_run_otherwise_first() {
     run("many.json", &[&["--with", "SIS_UTIL", "--with", "NO_TTWU_QUEUE"], &times[..]].concat());
     let diff = |args: &[&str]| wakelab(here.path(), &[&["diff"], args].concat());
     let same = printed(&diff(&["a.json", "a.json"]));
-    assert!(same.contains("nothing differs in what was run") && same.contains("identical in 4 rows"), "{same}");
+    assert!(same.contains("Nothing differs in what was run") && same.contains("identical in 4 rows"), "{same}");
     let text = printed(&diff(&["a.json", "b.json"]));
     for part in [
         "A  a.json\nB  b.json\n",
         "experiment.seed",
         "NO_TTWU_QUEUE",
-        "netperf, trans/s, higher is better; %: positive is B better than A",
+        "netperf, trans/s, higher is better; %: positive means B is better",
         "\nverdict: ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -347,7 +350,7 @@ fn results_are_set_side_by_side_with_what_was_run_otherwise_first() {
     assert_eq!(diff(&["a.json", "b.json", "--fail-if", "not better"]).status.code(), Some(3));
     assert_eq!(diff(&["a.json", "a.json", "--fail-if", "worse"]).status.code(), Some(0));
     fs::write(here.path().join("c.json"), "{\"rows\": 1").expect("a file");
-    refused(&diff(&["a.json", "c.json"]), "error: c.json: this is no JSON: ");
+    refused(&diff(&["a.json", "c.json"]), "error: c.json: it is not JSON: ");
     fs::write(here.path().join("c.json"), "{}").expect("a file");
     refused(&diff(&["a.json", "c.json"]), "it has neither `rows` nor `comparisons`");
     refused(&diff(&["a.json", "nowhere.json"]), "error: nowhere.json: the file cannot be read");
@@ -371,8 +374,8 @@ fn recordings_are_set_side_by_side() {
     let side = |side: &str| format!("ev/workload=netperf%3ATCP_RR/load=16%20threads/side={side}");
     let both = printed(&wakelab(here.path(), &["diff", &side("base"), &side("with")]));
     assert!(
-        both.contains("\nchance: 3 runs a side")
-            && both.contains("waits; %: with a \"better if\" positive is B better than A"),
+        both.contains("\nchance: 3 runs per side")
+            && both.contains("waits; %: positive means B is better in a row with a \"better if\""),
         "{both}"
     );
 }
@@ -407,7 +410,7 @@ fn a_score_is_one_number() {
     refused(&of(&["--held-out"]), "no part of the panel is held out");
     let of = |panel: &str, with: &str| wakelab(here.path(), &["score", panel, "--with", with, "--rung", "fast"]);
     refused(&of("serch", "SIS_UTIL"), "did you mean `search`?");
-    refused(&of("nowhere/panel.toml", "SIS_UTIL"), "a name of `wakelab list panels`");
+    refused(&of("nowhere/panel.toml", "SIS_UTIL"), "a name from `wakelab list panels`");
     refused(&of("panel.toml", "SIS_UTILL"), "--with: ");
     // Another seed is another draw of both sides.
     let args = ["score", "panel.toml", "--with", "SIS_UTIL", "--rung", "fast", "--format", "json", "--seed", "9"];
@@ -432,7 +435,8 @@ fn a_survey_ranks_what_can_be_switched() {
         ["survey", "--machine", "test-2c", "--kernel", "v6.12", "--quick", "--budget", "1s", "--only", "SIS_PROP"];
     let args = [&args[..], &["--only", "SIS_ORACLE", "--only", "NO_SIS_CORE"]].concat();
     let text = printed(&wakelab(here.path(), &[&args[..], &["--html", "page.html"]].concat()));
-    for part in ["survey: simulated by wakelab", "rank", "By workload", "SIS_ORACLE is no policy", "next: ", "--seed 2"]
+    for part in
+        ["survey: simulated by wakelab", "rank", "By workload", "SIS_ORACLE is not a policy", "next: ", "--seed 2"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -116,8 +116,8 @@ fn a_program_without_it_says_what_to_do() {
     let said = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(2), "{said}");
     let (what, hint) = said.split_once("hint: ").expect("a hint");
-    assert!(what.contains("built without the playground's module"), "{said}");
-    assert!(hint.contains("`playground/build`") && hint.contains("a released program"), "{said}");
+    assert!(what.contains("built without the playground's WebAssembly module"), "{said}");
+    assert!(hint.contains("`playground/build`") && hint.contains("released programs"), "{said}");
     assert!(!folder.path().join("page").exists());
 }
 

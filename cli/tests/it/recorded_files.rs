@@ -199,7 +199,7 @@ fn a_row_that_is_not_stable_says_why() {
     let causes = [
         ("idle_changed", "other CPUs became idle or busy meanwhile"),
         ("long", "the decision took 200 us or longer"),
-        ("unknown", "an input is not sure"),
+        ("unknown", "an input is uncertain"),
     ];
     assert_eq!(said.matches("not stable: ").count(), not_stable);
     for (name, cause) in causes {
@@ -218,7 +218,7 @@ fn an_assumed_value_says_where_it_was_read() {
     assert!(table.contains("6 wake-ups left out: 6 not stable, 0 without an input"), "{table}");
     // This kernel reads wake_avg_idle.
     let table = said("SIS_UTIL", "avg_idle=4us");
-    assert!(table.contains("Assumed, and read at no wake-up: avg_idle 4000 ns"), "{table}");
+    assert!(table.contains("Assumed, but not read at any wake-up: avg_idle 4000 ns"), "{table}");
 }
 
 #[test]

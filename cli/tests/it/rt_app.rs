@@ -69,7 +69,7 @@ fn only_a_file_of_rt_app_needs_no_load() {
     assert_eq!(code, Some(2));
     assert!(
         errors.starts_with(
-            "error: --load: is required for this workload; expected how many instances\n  hint: such as 28"
+            "error: --load: is required for this workload; expected a number of instances\n  hint: such as 28"
         ),
         "{errors}"
     );
@@ -128,8 +128,8 @@ fn a_file_that_is_over_before_it_is_measured_says_how_to_measure_it() {
     let example = example.to_str().expect("UTF-8");
     let (code, _, errors) = texts(&compare(Path::new("."), example, &[]));
     assert_eq!(code, Some(1));
-    let says = "all tasks had exited at 4.005ms, before measuring began at 10ms\n  hint: settle for less, --settle 0s \
-        is possible\n";
+    let says = "all tasks had exited at 4.005ms, before measuring began at 10ms\n  hint: settle for less time; \
+        --settle 0s is allowed\n";
     assert!(!errors.contains("warning: ") && errors.ends_with(says), "{errors}");
     let args = ["compare", "--machine", "test-8c", "--kernel", "v6.12", "--base", "", "--with", "NO_SIS_UTIL"];
     let more = ["--workload", example, "--settle", "0s", "--format", "csv"];

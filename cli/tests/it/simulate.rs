@@ -206,7 +206,7 @@ fn regret_stands_under_the_comparison_and_only_where_it_has_a_place() {
     let with = printed(&small(here.path(), &["--regret", "--repeat", "1"]));
     let (before, after) = with.split_once("\nRegret: ").expect("a table of regret");
     assert!(without.starts_with(before), "all else is as it was");
-    assert!(with.contains("\nverdict: none, as one run a side cannot tell"), "{with}");
+    assert!(with.contains("\nverdict: none, as one run per side cannot tell"), "{with}");
     for title in ["How many looks would have been enough", "Was an idle CPU worth having", "state that was kept"] {
         assert!(after.contains(title), "{title}: {after}");
     }

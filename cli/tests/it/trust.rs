@@ -56,7 +56,7 @@ fn a_repeated_comparison_is_taken_from_the_cache_byte_for_byte() {
         let (first, said) = went_well(&small(here.path(), &format!("--format {format}")));
         assert_eq!(said, "");
         let (second, said) = went_well(&small(here.path(), &format!("--format {format}")));
-        assert_eq!(said, "4 of 4 runs from cache; --fresh makes them again\n");
+        assert_eq!(said, "4 of 4 runs from cache; --fresh runs them again\n");
         assert_eq!(first, second, "{format}");
     }
 }
@@ -65,7 +65,7 @@ fn a_repeated_comparison_is_taken_from_the_cache_byte_for_byte() {
 fn of_an_experiment_that_grew_only_what_is_new_is_run() {
     let here = folder();
     went_well(&small(here.path(), ""));
-    assert_eq!(went_well(&small(here.path(), "--repeat 2")).1, "4 of 8 runs from cache; --fresh makes them again\n");
+    assert_eq!(went_well(&small(here.path(), "--repeat 2")).1, "4 of 8 runs from cache; --fresh runs them again\n");
     assert_eq!(went_well(&small(here.path(), "--seed 2")).1, "");
 }
 
@@ -96,7 +96,7 @@ fn a_broken_entry_is_a_warning_and_no_other_result() {
     }
     let (second, said) = went_well(&small(here.path(), "--format json"));
     assert_eq!(first, second);
-    assert_eq!(said.matches("is not a whole result; the run is made again\n").count(), 4, "{said}");
+    assert_eq!(said.matches("is not a complete result; the run is simulated again\n").count(), 4, "{said}");
 }
 
 #[test]

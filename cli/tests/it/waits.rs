@@ -134,5 +134,5 @@ fn what_has_no_switches_and_what_is_not_there_is_refused() {
     }
     let here = tempfile::tempdir().expect("a folder");
     let output = wakelab(here.path(), &["waits", recording().to_str().expect("UTF-8"), "--over", "1000s"]);
-    assert!(text(&output.stdout).contains("No wait of 1,000 s or longer: --over asks"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("No wait of 1,000 s or longer: --over selects"), "{}", text(&output.stdout));
 }

@@ -1,7 +1,7 @@
 // Charts over the rows of a comparison: differences, named statistics, percentiles.
 const VERDICTS = { worse: ["var(--worse)", "triangle-down", "worse"], better: ["var(--better)", "triangle-up", "better"],
   same: ["var(--muted)", "circle", "no difference shown"], identical: ["var(--muted)", "square", "identical"],
-  untested: ["var(--fg)", "diamond", "one run a side: not tested"],
+  untested: ["var(--fg)", "diamond", "one run per side: not tested"],
   undecided: ["var(--fg)", "cross", "does not hold with other constants"], "": ["var(--fg)", "circle", ""] };
 
 // A line for each row, by benchmark and load: the difference with its interval on the noise that it has to exceed.

@@ -87,7 +87,7 @@ pub fn page(cpus: u32) -> Page {
         verdict: vec![
             "SIS_UTIL is better than SIS_PROP in 1 of 4 rows (+195% [+180, +210] at 224 threads), worse in none"
                 .to_owned(),
-            "chance: 3 runs a side, p below 0.05 after Holm's correction for 4 tested rows".to_owned(),
+            "chance: 3 runs per side, p below 0.05 after Holm's correction for 4 tested rows".to_owned(),
         ],
         lead: "Every number on this page is made up: it is a sample that shows each section, and says nothing of any \
                kernel."

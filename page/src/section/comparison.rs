@@ -45,7 +45,7 @@ pub struct MetricRow {
     pub with: Estimate,
     /// How much better the other side is, in % of the base side's mean. Positive is better for every metric.
     pub better_pct: Estimate,
-    /// What the difference has to exceed to be an effect, %.
+    /// The noise limit, %: a larger difference is an effect.
     pub noise_pct: Option<f64>,
     /// The probability of such a difference by chance, 0 to 1, corrected for the number of rows.
     pub p: Option<f64>,
@@ -96,7 +96,7 @@ impl Verdict {
             Self::Undecided => ("undecided", "? undecided: other constants", ""),
             Self::Same => ("same", "= not shown to differ", ""),
             Self::Identical => ("identical", "= identical", ""),
-            Self::Untested => ("untested", "? one run a side", ""),
+            Self::Untested => ("untested", "? one run per side", ""),
             Self::Unjudged => ("", "n/a", ""),
         }
     }
@@ -155,9 +155,9 @@ pub(crate) fn power(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<Vie
     };
     figure.summary = format!("{}.", rows.iter().take(4).map(one).collect::<Vec<_>>().join("; "));
     view.figure(figure, figures);
-    let caption = "Power of the machine, and energy of each thing that was done";
+    let caption = "Power of the machine, and energy for each thing done";
     view.blocks.push(Block::Table { table: table("power-table", caption, &rows, (base, with)) });
-    view.text("Positive is less power or energy. p is of each row alone: the verdict is not of power.");
+    view.text("Positive is less power or energy. p is of each row alone: the verdict leaves power out.");
     Ok(Some(view))
 }
 

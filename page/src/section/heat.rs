@@ -180,7 +180,7 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     }
     let mut view = View::new("heat", "What each CPU did over time");
     view.text(
-        "Each cell is a CPU in a bin of time; its colour is the share of the bin that was spent as chosen above it.",
+        "Each cell is a CPU in a bin of time; its colour is the share of the bin spent in the state chosen above.",
     );
     let mut figure = Figure::new("heat-chart", "heat", "CPUs over time")
         .column("side", "Side", "")
@@ -217,7 +217,7 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     Ok(Some(view))
 }
 
-/// What a CPU does in an interval. Outside of all intervals it is idle.
+/// The activity of a CPU in an interval. Outside of all intervals it is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// It runs a task.

@@ -40,7 +40,7 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
         return Ok(None);
     }
     let mut view = View::new("latency", "From wake-up to run");
-    view.text("How long wakees waited from the beginning of the choice until they ran. The scale is logarithmic.");
+    view.text("How long wakees waited, from the start of the choice until they ran. The scale is logarithmic.");
     let mut figure = Figure::new("latency-chart", "percentiles", "Time from wake-up to run")
         .column("case", "Case", "")
         .column("load", "Load", "")

@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct Statistic {
     /// Its name in the patch that introduced it, such as `dom_eff`.
     pub name: String,
-    /// A few words on its meaning, such as `domain searches that found a CPU, by look`.
+    /// A few words on its meaning, such as `domain searches that found a CPU, per look`.
     pub about: String,
     /// The unit of its values, such as `%`; empty for plain counts.
     pub unit: String,

@@ -88,7 +88,7 @@ pub(crate) fn views(page: &Page, figures: &mut Vec<Figure>) -> Result<Vec<Option
 pub(crate) fn add(table: &Table, view: &mut View, figures: &mut Vec<Figure>) -> Result<(), Error> {
     let (width, found) = (table.columns.len(), table.columns.len() * table.rows.len());
     if found > limits::CELLS {
-        let hint = "show the rows that matter, and name the command that prints all";
+        let hint = "show only the rows that matter, and name the command that prints all of them";
         return Err(Error::TooMuch {
             what: format!("cells in '{}'", table.caption),
             found,

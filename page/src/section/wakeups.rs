@@ -26,7 +26,7 @@ pub struct Reasons {
 pub struct ReasonCount {
     /// The name of the reason, of which [`crate::colour::REASONS`] has the colour.
     pub reason: String,
-    /// What it means, for the legend. May be empty.
+    /// The meaning, for the legend. May be empty.
     pub meaning: String,
     /// The number of wake-ups.
     pub wakeups: u64,
@@ -91,7 +91,7 @@ pub struct Causes {
 pub struct CauseSum {
     /// The name of the cause, of which [`crate::colour::CAUSES`] has the colour.
     pub cause: String,
-    /// What it means, for the legend. May be empty.
+    /// The meaning, for the legend. May be empty.
     pub meaning: String,
     /// How many.
     pub waits: u64,
@@ -104,7 +104,7 @@ pub(crate) fn causes(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<Vi
         return Ok(None);
     }
     let mut view = View::new("causes", "Why tasks waited");
-    view.text("The time of long waits by cause.");
+    view.text("The time spent in long waits, by cause.");
     let mut met: Vec<(&str, &str)> = Vec::new();
     for sum in page.causes.iter().flat_map(|causes| &causes.sums) {
         if !met.iter().any(|(cause, _)| *cause == sum.cause) {
@@ -153,7 +153,7 @@ pub struct Explained {
     pub key: String,
     /// The text of `wakelab explain` with its line breaks.
     pub text: String,
-    /// What the decision looked at, to be drawn on the machine; the first [`crate::limits::DRAWN`] are.
+    /// The CPUs that the decision looked at, to be drawn on the machine; the first [`crate::limits::DRAWN`] are.
     pub looked: Option<Looked>,
 }
 

@@ -58,7 +58,7 @@ async function restart() {
   delete document.documentElement.dataset.begun;
   byId("result-table").replaceChildren();
   byId("values-table").replaceChildren();
-  byId("result-says").textContent = "When the run is over, its numbers are here. They are those of the command below, digit by digit.";
+  byId("result-says").textContent = "When the run is over, its numbers appear here: those of the command below, digit for digit.";
   tell("");
   showState(state, page.views, choices);
   showLoad(state, choices);

@@ -3,9 +3,9 @@ const RESULT_ROWS = [
   ["Wake-up latency p50, us", ({ stats }) => stats.wakeup_latency.p50 / 1000],
   ["Wake-up latency p99, us", ({ stats }) => stats.wakeup_latency.p99 / 1000],
   ["Searches that the fast path ended, %", ({ stats: { search } }) => 100 * (search.sis_search - search.sis_domain_search) / search.sis_search],
-  ["Run queues looked at a search", ({ stats: { search } }) => search.sis_scanned / search.sis_search],
+  ["Run queues looked at per search", ({ stats: { search } }) => search.sis_scanned / search.sis_search],
   ["Searches that fail, %", ({ stats: { search } }) => 100 * search.sis_failed / search.sis_search],
-  ["Busy us a wake-up", ({ stats }) => (stats.busy_ns_per_wakeup ?? NaN) / 1000],
+  ["Busy us per wake-up", ({ stats }) => (stats.busy_ns_per_wakeup ?? NaN) / 1000],
   ["Idle, %", ({ stats }) => stats.idle_pct],
   ["Migrations by balancing", ({ stats }) => stats.migrations],
 ];
@@ -44,6 +44,6 @@ function showResult(views, results) {
   box.append(table);
   byId("result-table").replaceChildren(box);
   byId("result-says").textContent = views.length > 1
-    ? "One run a side, which cannot tell a difference from chance: the command below with --repeat 3 gives a verdict. Without it, it gives these numbers."
-    : "One run. The command below gives these numbers, for both of its sides.";
+    ? "One run per side, which cannot tell a difference from chance: the command below with --repeat 3 gives a verdict. Without it, it gives these numbers."
+    : "One run. The command below gives these numbers for both sides.";
 }

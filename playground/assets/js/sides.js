@@ -47,8 +47,8 @@ function makeView(side, at, { reasons, policies }) {
 
 const NUMBERS = [
   ["done", "Throughput"], ["p50", "Wake-up p50, us"], ["p99", "Wake-up p99, us"],
-  ["util", "LLC utilisation"], ["scan", "nr_idle_scan"], ["wakeups", "Wake-ups a ms"],
-  ["fast", "Ended by the fast path"], ["probes", "Run queues a search"], ["failed", "Searches that fail"],
+  ["util", "LLC utilisation"], ["scan", "nr_idle_scan"], ["wakeups", "Wake-ups per ms"],
+  ["fast", "Ended by the fast path"], ["probes", "Run queues per search"], ["failed", "Searches that fail"],
 ];
 
 // What a side's slider of SIS_UTIL's limit shows: of the run, or of what is typed.

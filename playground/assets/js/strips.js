@@ -1,9 +1,9 @@
 // Strip charts: throughput, utilisation and searches over time, of both sides, with the moments at which the state changes.
 const ratio = (part, all) => (all > 0 ? part / all : null);
 const STRIPS = [
-  { id: "done", title: "Throughput", unit: "transactions a second", of: (sum, ns) => sum.done * 1e9 / ns, format: (v) => short.format(v) },
+  { id: "done", title: "Throughput", unit: "transactions per second", of: (sum, ns) => sum.done * 1e9 / ns, format: (v) => short.format(v) },
   { id: "util", title: "LLC utilisation", unit: "%", most: 100, of: (sum) => 100 * sum.util / sum.bins, format: (v) => v.toFixed(0) },
-  { id: "probes", title: "Run queues looked at", unit: "a search", of: (sum) => ratio(sum.scanned, sum.search), format: (v) => three.format(v) },
+  { id: "probes", title: "Run queues looked at", unit: "per search", of: (sum) => ratio(sum.scanned, sum.search), format: (v) => three.format(v) },
   { id: "failed", title: "Searches that fail", unit: "%", most: 100, of: (sum) => ratio(100 * sum.failed, sum.search), format: (v) => v.toFixed(0) },
 ];
 const STRIP_HEIGHT = 118;

@@ -44,14 +44,14 @@ pub(super) fn failed_text(found: &MatrixComparison) -> String {
     if found.failed.is_empty() {
         return String::new();
     }
-    let mut text = "\nWithout a result: the first run that failed of each case and side. Means are of the rows that a \
+    let mut text = "\nNo result: for each case and side, the first run that failed. Means cover the rows that a \
                     variant has.\n\n"
         .to_owned();
     failed_lines(found).iter().for_each(|line| text += &format!("{line}\n"));
     text
 }
 
-/// What a matrix takes: `wakelab compare --dry-run`; `jobs` runs go at a time.
+/// The plan of a matrix: `wakelab compare --dry-run`; `jobs` runs go at a time.
 pub fn matrix_plan(matrix: &Matrix, plan: &MatrixPlan, jobs: usize) -> String {
     let sides = matrix.variants.len() + 1;
     let of_block = |block: &[Experiment]| {
@@ -66,7 +66,7 @@ pub fn matrix_plan(matrix: &Matrix, plan: &MatrixPlan, jobs: usize) -> String {
     if let Some(until) = matrix.experiments[0].until {
         let _ = writeln!(
             text,
-            "Cases whose intervals are wider than ±{}% then are repeated up to {} times: at most {} in all.",
+            "Cases whose intervals are wider than ±{}% are then repeated, up to {} times: at most {} in all.",
             until.half_width_pct,
             until.most,
             count(matrix.runs() as u64, "run")
@@ -208,7 +208,7 @@ pub(crate) fn header(found: &MatrixComparison, variants: bool) -> String {
         line("observer", format!("{} at each select_idle_cpu()", duration(first.observer_cost_ns)));
     }
     if !found.complete {
-        text += "\nNot complete: it was interrupted, and only rows that were done are shown.\n";
+        text += "\nNot complete: it was interrupted, and only finished rows are shown.\n";
     }
     text
 }
@@ -381,7 +381,7 @@ fn power(found: &MatrixComparison, group: &Group<'_>) -> String {
     }
     let [benchmark, case, _] = &group.key;
     format!(
-        "\n{benchmark} {case}, power of the machine, and its energy by what is done; to base: positive \
+        "\n{benchmark} {case}, power of the machine, and energy for each thing done; to base: positive \
          is less\n\n{}{WATTS}",
         table_text(&table)
     )
@@ -480,7 +480,7 @@ pub(crate) fn model(verdicts: &[Verdict<'_>]) -> Vec<String> {
         let least = verdicts.iter().map(|verdict| verdict.repeats[0]).min().unwrap_or(0);
         let most = verdicts.iter().map(|verdict| verdict.repeats[1]).max().unwrap_or(0);
         lines.push(format!(
-            "chance: {} runs a side, p below 0.05 after Holm's correction for {} of the whole matrix",
+            "chance: {} runs per side, p below 0.05 after Holm's correction for {} of the whole matrix",
             super::verdict::runs([least, most]),
             count(tested as u64, "tested row")
         ));

@@ -94,7 +94,7 @@ fn details(found: &Sensitivity, row: &SensitivityRow) -> String {
             let (n, of) = (row.same.n, row.same.of);
             let why = match found.method {
                 Method::LatinHypercube if of < SAMPLES_MIN => {
-                    format!("too few samples to tell, {SAMPLES_MIN} are needed")
+                    format!("too few samples to tell: {SAMPLES_MIN} are needed")
                 }
                 _ => "no single constant separates them".to_owned(),
             };
@@ -235,7 +235,7 @@ pub fn control(comparison: &Comparison, control: &Control) -> String {
     }
     let incomplete = if control.complete { "" } else { "Not complete: it was interrupted.\n\n" };
     format!(
-        "\nControl: the base side against itself with other seeds: one draw of what chance does, not a \
+        "\nControl: the base side against itself with other seeds: one example of what chance does, not a \
          threshold\n\n{incomplete}{}",
         table_text(&rows)
     )

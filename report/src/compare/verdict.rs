@@ -54,8 +54,8 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
     let identical = verdict.count(RowVerdict::Identical);
     if identical == all && verdict.rows.iter().all(|row| row.compares_nothing) {
         return format!(
-            "none, as nothing was compared: what {with} and {base} differ in decided nothing, and they are identical \
-             in {}{interrupted}",
+            "none, as nothing was compared: the settings in which {with} and {base} differ decided nothing, and they \
+             are identical in {}{interrupted}",
             rows(all)
         );
     }
@@ -70,7 +70,7 @@ pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
             _ => format!("differ in {} of {}{named}, {} identical", differ.len(), rows(all), none_or(identical)),
         };
         return format!(
-            "none, as one run a side cannot tell a difference from chance: {with} and {base} {found}{interrupted}; \
+            "none, as one run per side cannot tell a difference from chance: {with} and {base} {found}{interrupted}; \
              --repeat 3 gives a verdict"
         );
     }
@@ -212,7 +212,7 @@ pub(super) fn decided_nothing(verdicts: &[Verdict<'_>]) -> Vec<String> {
     };
     let mut lines: Vec<String> = found.iter().take(SETTINGS).map(line).collect();
     if found.len() > SETTINGS {
-        lines.push(format!("mechanism: and {} more; --format json has all", found.len() - SETTINGS));
+        lines.push(format!("mechanism: and {} more; --format json lists all", found.len() - SETTINGS));
     }
     lines
 }
@@ -259,7 +259,7 @@ fn chance(verdict: &Verdict<'_>) -> Option<String> {
     let tested = verdict.tested();
     let test = (tested > 0).then(|| {
         format!(
-            "{} runs a side, p below 0.05 after Holm's correction for {}",
+            "{} runs per side, p below 0.05 after Holm's correction for {}",
             runs(verdict.repeats),
             count(tested as u64, "tested row")
         )
@@ -297,7 +297,7 @@ pub(super) fn wide(verdicts: &[Verdict<'_>]) -> Option<String> {
     let told: Vec<String> = wide.iter().take(NAMED).map(one).collect();
     let more = if wide.len() > NAMED { format!(" and {} more", wide.len() - NAMED) } else { String::new() };
     Some(format!(
-        "exactness: {} of {} did not come to ±{}% within {} repeats ({}{more})",
+        "exactness: {} of {} did not reach ±{}% within {} repeats ({}{more})",
         wide.len(),
         rows(all),
         until.half_width_pct,

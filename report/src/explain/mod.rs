@@ -127,7 +127,7 @@ pub(crate) fn reason_meaning(reason: Reason) -> &'static str {
     match reason {
         Reason::Target => "the target was idle",
         Reason::Prev => "the previous CPU was idle and shares the target's cache",
-        Reason::Kthread => "a per-CPU kthread woke a task that ran last on its own CPU",
+        Reason::Kthread => "a per-CPU kthread woke a task that last ran on its own CPU",
         Reason::Recent => "the recently used CPU was idle",
         Reason::Smt => "a sibling of the previous CPU was idle",
         Reason::Core => "a whole core was idle",
@@ -135,7 +135,7 @@ pub(crate) fn reason_meaning(reason: Reason) -> &'static str {
         Reason::Scan => "the scan of the LLC found an idle CPU",
         Reason::Short => "the target's only task is short, and so is the wakee",
         Reason::Oracle => "the oracle knew it idle",
-        Reason::Energy => "energy-aware placement: there the wakee costs least, or there it was",
+        Reason::Energy => "energy-aware placement: the wakee costs least there, or was there before",
         Reason::Capacity => "of the idle CPUs, the task fits this one's capacity best",
         Reason::Limit => "the scan reached its limit, so the target",
         Reason::Overloaded => "nr_idle_scan was 0, so no search: the target",

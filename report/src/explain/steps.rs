@@ -253,8 +253,8 @@ fn loads(row: &Row, rule: Affine, (this_eff, prev_eff): (i64, i64)) -> String {
         Some(by_own) => {
             let target = if by_own { format!("cpu {this}") } else { format!("prev {prev}") };
             format!(
-                "; the weight of a control group decided: of the wakee's load {} it leaves {}, without that it is \
-                 {target}",
+                "; the weight of a control group decided: of the wakee's load {} it leaves {}, without it the \
+                 target is {target}",
                 row.wakee.load_avg, row.wakee.h_load
             )
         }
@@ -377,7 +377,7 @@ mod tests {
         let decided = row(300, 500);
         assert_eq!(decided_by_group(&decided, effective(&decided)), Some(false));
         let said = loads(&decided, Affine::Weight, effective(&decided));
-        assert!(said.ends_with("of the wakee's load 800 it leaves 100, without that it is prev 1"), "{said}");
+        assert!(said.ends_with("of the wakee's load 800 it leaves 100, without it the target is prev 1"), "{said}");
         // With both loads the waking CPU has less.
         let same = row(100, 3000);
         assert_eq!(decided_by_group(&same, effective(&same)), None);

@@ -36,7 +36,7 @@ pub fn conform(found: &Conformance, decider: &Decider, read: &Read<'_>) -> Resul
     }
     for one in &found.disagreements {
         let explained = one.explained(switched);
-        page.explained.push(told(&row_name(&explained), "The model chooses otherwise.".to_owned(), &explained));
+        page.explained.push(told(&row_name(&explained), "The model chooses differently.".to_owned(), &explained));
     }
     let not_scored = |(why, &rows): (&wakelab_study::conform::NotScored, &u64)| {
         format!("{} not compared: {}.", count(rows, "decision"), why.meaning())

@@ -37,7 +37,7 @@ use wakelab_study::SourceKinds;
 /// So many names are written out.
 const NAMES: usize = 6;
 
-/// What was read.
+/// The sources that were read.
 #[derive(Clone, Copy, Debug)]
 pub struct Read<'a> {
     /// The command that makes the page again.
@@ -46,7 +46,7 @@ pub struct Read<'a> {
     pub files: usize,
     /// Machines and kernels of those with decisions.
     pub machines: &'a [Arc<TopoFile>],
-    /// What could not be read to its end.
+    /// The errors of sources that could not be read to their end.
     pub errors: &'a [ReadError],
 }
 

@@ -18,8 +18,8 @@ const RECORDED: &str = "as recorded";
 pub fn replay(found: &Replay, decider: &Decider, read: &Read<'_>) -> Result<String, Error> {
     let title = format!("Recorded choices again with {}", decider.switches());
     let lead = format!(
-        "{} of {} get another CPU ({} %): {} an idle one where it was busy, {} a busy one where it was idle. It is the \
-         first step of what a change would do: each choice is made on the state that was recorded.",
+        "{} of {} get another CPU ({} %): {} an idle one where it was busy, {} a busy one where it was idle. It is \
+         only the first effect of a change: each choice is made again on the state that was recorded.",
         thousands(found.other_cpu),
         count(found.rows, "wake-up"),
         percent(found.other_cpu, found.rows),
@@ -51,8 +51,7 @@ pub fn replay(found: &Replay, decider: &Decider, read: &Read<'_>) -> Result<Stri
         thousands(found.lacking)
     ));
     if found.assumed > 0 {
-        page.notes
-            .push(format!("At {} a value was read that is assumed, not recorded.", count(found.assumed, "wake-up")));
+        page.notes.push(format!("{} read a value that is assumed, not recorded.", count(found.assumed, "wake-up")));
     }
     render(&page)
 }

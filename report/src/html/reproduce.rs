@@ -22,8 +22,8 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
     let mut page = Page {
         title: "Published tables, simulated".to_owned(),
         lead: format!(
-            "{} Diamonds and columns named \u{201c}published\u{201d} are of the postings; all else is simulated, not \
-             measured.",
+            "{} Diamonds and columns named \u{201c}published\u{201d} are from the postings; everything else is \
+             simulated, not measured.",
             score(&board.of_all)
         ),
         run: Run {
@@ -101,8 +101,8 @@ fn difference(row: &Scored, simulated: f64) -> MetricRow {
 type Rate = fn(&SearchRates) -> f64;
 
 const RATES: [(&str, &str, Rate); 4] = [
-    ("se_eff", "searches that found a CPU, by look", |rates| rates.se_eff_pct),
-    ("dom_eff", "domain searches that found a CPU, by look", |rates| rates.dom_eff_pct),
+    ("se_eff", "searches that found a CPU, per look", |rates| rates.se_eff_pct),
+    ("dom_eff", "domain searches that found a CPU, per look", |rates| rates.dom_eff_pct),
     ("fast_rate", "searches that a fast path ended", |rates| rates.fast_rate_pct),
     ("success_rate", "searches that found a CPU", |rates| rates.success_rate_pct),
 ];

@@ -57,7 +57,7 @@ pub fn stats(stats: &Stats, chosen: &[ExplainedWakeup], top: usize, read: &Read<
     page.explained = chosen.iter().map(file).collect();
     if stats.values().map(|tally| tally.all.wakeups).sum::<u64>() > SEARCHED_FOR_EXAMPLES {
         let looked_at = thousands(SEARCHED_FOR_EXAMPLES);
-        page.notes.push(format!("Wake-ups to be explained were searched among the first {looked_at}."));
+        page.notes.push(format!("The explained wake-ups were chosen from the first {looked_at}."));
     }
     page.sections.push(Section {
         id: "wakeups".to_owned(),
@@ -127,11 +127,11 @@ fn sides(page: &mut Page, stats: &Stats, named: &[(String, String)]) {
 type Rate = fn(&SearchStats) -> Option<f64>;
 
 const RATES: [(&str, &str, &str, Rate); 5] = [
-    ("se_eff", "searches that found a CPU, by look", "%", SearchStats::se_eff_pct),
-    ("dom_eff", "domain searches that found a CPU, by look", "%", SearchStats::dom_eff_pct),
+    ("se_eff", "searches that found a CPU, per look", "%", SearchStats::se_eff_pct),
+    ("dom_eff", "domain searches that found a CPU, per look", "%", SearchStats::dom_eff_pct),
     ("fast_rate", "searches that a fast path ended", "%", SearchStats::fast_rate_pct),
     ("success_rate", "searches that found a CPU", "%", SearchStats::success_rate_pct),
-    ("looks", "looks of a domain search", "", SearchStats::looks_per_domain_search),
+    ("looks", "looks per domain search", "", SearchStats::looks_per_domain_search),
 ];
 
 fn search(stats: &Stats, named: &[(String, String)]) -> Vec<Statistic> {
@@ -239,9 +239,9 @@ fn part_sections(stats: &Stats, named: &[(String, String)], top: usize) -> Vec<S
         paragraphs: vec![paragraph.to_owned()],
         tables,
     };
-    let about = "Those that were woken most come first; `--top` says how many.";
+    let about = "Those that were woken most come first; `--top` sets how many.";
     let parts = (!tables.is_empty()).then(|| section("parts", "Parts", about, tables));
-    let about = "Choices of the fair class, and what recording took of one CPU.";
+    let about = "Choices of the fair class, and the share of one CPU that recording took.";
     let recorder =
         recorder(stats, named).map(|table| section("recorder", "What the recorder counted", about, vec![table]));
     parts.into_iter().chain(recorder).collect()

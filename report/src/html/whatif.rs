@@ -41,10 +41,10 @@ pub fn whatif(asked: &WhatIf<'_>, seen: &Pictures, command: &str) -> Option<Resu
 
 fn lead(asked: &WhatIf<'_>, machine: &str) -> String {
     let certain = match asked.fidelity.verdict() {
-        Likeness::Not => " It is not like the recording: no side is the better one by what follows.",
+        Likeness::Not => " It is not like the recording: what follows does not show which side is better.",
         _ => "",
     };
-    format!("A load that was recorded, captured, and simulated on {machine} as it was and as asked.{certain}")
+    format!("A recorded load, captured, and simulated on {machine} as it was and as asked.{certain}")
 }
 
 fn likeness(of: Option<Likeness>) -> Cell {

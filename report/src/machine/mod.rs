@@ -56,7 +56,7 @@ pub fn show_text(file: &MachineFile) -> String {
         let _ = write!(text, "\nEnsemble: {sets} of constants that fit {}\n", ensemble.fitted);
     }
     if let Some(Calibration { date, kernel, preset, noise, .. }) = &file.calibration {
-        let _ = write!(text, "\nMeasured {date} on {kernel}, which {preset} stood for; {noise}\n");
+        let _ = write!(text, "\nMeasured {date} on {kernel}, simulated as {preset}; {noise}\n");
     }
     text
 }
@@ -81,7 +81,7 @@ fn noise(file: &MachineFile) -> String {
     let [period_low, period_high] = origin.period_range.map(duration);
     let [run_low, run_high] = origin.run_range.map(duration);
     format!(
-        "\nBackground work: a kworker of each CPU wakes up about every {period} ({period_low} to {period_high}) and \
+        "\nBackground work: a kworker on each CPU wakes up about every {period} ({period_low} to {period_high}) and \
          runs for {run} ({run_low} to {run_high})\n  {from}\n"
     )
 }
@@ -137,7 +137,7 @@ fn tree(machine: &Machine) -> String {
         let _ = writeln!(text, "wake-ups and forks are placed across nodes up to distance {distance}");
     }
     if machine.split_llc {
-        let _ = writeln!(text, "the LLCs of a package are parts of one: costs between them are those within one");
+        let _ = writeln!(text, "the LLCs of a package are parts of one: costs between them are those within it");
     }
     if machine.arch == Arch::Arm64 {
         let _ = writeln!(text, "domains as arm64 kernels build them");

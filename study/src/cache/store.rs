@@ -124,11 +124,11 @@ impl Store {
         let stats = match bytes.map(|bytes| decode(key, &bytes)) {
             Ok(Some(stats)) => stats,
             Ok(None) => {
-                self.warn(format!("{} is not a whole result; the run is made again", path.display()));
+                self.warn(format!("{} is not a complete result; the run is simulated again", path.display()));
                 return None;
             }
             Err(error) => {
-                self.warn(format!("{}: {error}; the run is made again", path.display()));
+                self.warn(format!("{}: {error}; the run is simulated again", path.display()));
                 return None;
             }
         };

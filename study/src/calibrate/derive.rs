@@ -25,7 +25,7 @@ pub struct Constant {
     pub range: [u64; 2],
     /// The equation, and where it was taken. `None` if the constant keeps its assumed value.
     pub from: Option<(Equation, Place)>,
-    /// What the search found.
+    /// The result of the search.
     pub found: Option<Found>,
     /// Why it keeps its value, or what to know of it.
     pub note: Option<String>,
@@ -38,16 +38,16 @@ pub struct WorkOf {
     pub kind: Kind,
     /// ns beside wake-ups, switches, and what it computes by design.
     pub ns: u64,
-    /// What the search found. `None` where it is one system call, as it was measured.
+    /// The result of the search. `None` where it is one system call, as it was measured.
     pub found: Option<Found>,
 }
 
 /// A microbenchmark with the time of its twin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// What was measured.
+    /// The measurement.
     pub measured: Measured,
-    /// What the twin takes with the derived constants; `None` for a microbenchmark without a twin.
+    /// The twin's time with the derived constants; `None` for a microbenchmark without a twin.
     pub simulated: Option<f64>,
     /// Whether a constant or the work of a load was derived from it, so that the two agree by construction.
     pub derived_from: bool,
@@ -70,16 +70,16 @@ pub struct Derived {
     pub settled: bool,
 }
 
-/// What constants are derived from.
+/// The inputs from which constants are derived.
 #[derive(Clone, Copy, Debug)]
 pub struct Derivation<'a> {
     /// The machine, with assumed constants.
     pub machine: &'a Machine,
     /// The kernel.
     pub kernel: &'a Preset,
-    /// What was measured.
+    /// The measurements.
     pub measured: &'a [Measured],
-    /// What origins of constants begin with: when it was measured.
+    /// The beginning of the constants' origins: when they were measured.
     pub date: &'a str,
 }
 
@@ -245,7 +245,7 @@ impl Solver<'_> {
         let found = self.solve(equation, place, spread.median)?;
         if found.value().is_none() {
             let version = self.of.kernel.name;
-            return Ok(kept(format!("changes nothing of {:?} under {version}", equation.bench.name())));
+            return Ok(kept(format!("does not affect {:?} under {version}", equation.bench.name())));
         }
         let end = |time: f64| {
             let value = self.solve(equation, place, time)?.value().unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// What was found for a constant.
+/// The result of the search for a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "value")]
 pub enum Found {

@@ -12,7 +12,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sim::{Mechanisms, Setup, SimError};
 use wakelab_workload::{Call, Channel, Op, Program, Task, TimerMode, Work, Workload};
 
-/// What calls take that wake nobody, ns: the work of the twins' programs.
+/// The times of calls that wake nobody, ns: the work of the twins' programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
     /// `write()` to a pipe.
@@ -51,7 +51,7 @@ pub struct Twin<'a> {
     pub machine: &'a Machine,
     /// The kernel.
     pub kernel: &'a Preset,
-    /// What calls take.
+    /// The times of calls.
     pub calls: Calls,
     /// By kind of load: the work of an operation, ns.
     pub work: &'a BTreeMap<Kind, u64>,

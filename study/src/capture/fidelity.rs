@@ -61,7 +61,7 @@ const MOST_FAMILIES: usize = 6;
 /// A quantity on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FidelityRow {
-    /// What it is.
+    /// The name of the quantity.
     pub quantity: String,
     /// Its unit: `/s`, `%`, `us`.
     pub unit: &'static str,
@@ -132,7 +132,7 @@ impl Seen {
     }
 }
 
-/// What happened in a source, as numbers.
+/// The events of a source, as numbers.
 #[derive(Clone, Debug)]
 pub struct Facts {
     seen: Seen,
@@ -209,7 +209,7 @@ impl PredictedRow {
     }
 }
 
-/// What is predicted for a side.
+/// The prediction for a side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// The side: what is switched, or the kernel.

@@ -48,7 +48,7 @@ const MOST_MODEL_STEPS: usize = 50_000;
 /// The tick of a source whose kernel is not known, ns: HZ=250.
 const TICK_NS: u64 = 4_000_000;
 
-/// What is captured, and how.
+/// Options of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct CaptureOptions<'a> {
     /// The machine whose costs and speeds are taken off. Without one, work is time on a CPU.
@@ -77,13 +77,13 @@ pub struct CapturedGroup {
     pub kernel: bool,
     /// Whether it is there once, whatever the load is: it is in other control groups than the instances.
     pub once: bool,
-    /// What its tasks, in all instances, did in the window.
+    /// The rates of its tasks, of all instances, in the recorded window.
     pub recorded: Rates,
-    /// What they do in the model.
+    /// The rates of its tasks in the model.
     pub model: Rates,
 }
 
-/// What tasks do.
+/// The rates of tasks: wake-ups and CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// How often they are woken, timers and the ends of rounds included, per second.
@@ -130,7 +130,7 @@ pub struct Check {
 pub struct CapturedTaskGroup {
     /// Its name in the workload: its path.
     pub name: String,
-    /// What it was when it was read last.
+    /// The group's last recorded state.
     pub group: TaskGroup,
     /// The number of its captured tasks, without those of groups in it.
     pub nr_tasks: usize,
@@ -156,7 +156,7 @@ pub struct Captured {
     pub complete: bool,
     /// How much of the window, from its begin, is in what groups do again and again, ns, if more steps did not fit.
     pub repeated_ns: Option<u64>,
-    /// What could not be followed.
+    /// The things that could not be followed.
     pub losses: Losses,
     /// The number of wake-ups in the window.
     pub wakeups: u64,
@@ -203,8 +203,8 @@ pub enum CaptureError {
     },
     /// The machine has fewer CPUs than the recording.
     #[error(
-        "{path}: the recording has CPU {cpu}, {machine} has {}\n  hint: --machine names the machine that was recorded; \
-         `wakelab machine import` on it writes its file",
+        "{path}: the recording has CPU {cpu}, {machine} has {}\n  hint: name the machine that was recorded with \
+         --machine; `wakelab machine import` on it writes its file",
         cpus_in_words(*nr_cpus)
     )]
     Machine {
@@ -218,7 +218,7 @@ pub enum CaptureError {
         nr_cpus: u32,
     },
     /// No workload can be made of it.
-    #[error("{path}: what is in the window makes no workload: {what}\n  hint: {hint}")]
+    #[error("{path}: the window cannot be made into a workload: {what}\n  hint: {hint}")]
     Invalid {
         /// The source.
         path: String,
@@ -262,7 +262,7 @@ pub fn capture(
     }
     groups::add_done(&mut groups);
     if !groups.iter().any(|group| !group.kernel) {
-        let what = "no task of a user runs in the window";
+        let what = "no user task runs in the window";
         return Err(nothing(source, what, "choose another window with --from and --window"));
     }
     let control = task_groups::captured(&lines, &groups, &control);
@@ -328,7 +328,7 @@ fn tables(source: &Source) -> Result<TimeOrdered<'static, Happens>, CaptureError
     let mut tables = TimeOrdered::empty();
     let (mut wakes, mut switches, mut idle, mut frequencies) = match source {
         Source::Csv(_) => {
-            return Err(nothing(source, "no switches", "decisions in CSV do not tell when tasks ran; record anew"));
+            return Err(nothing(source, "no switches", "decisions in CSV do not say when tasks ran; record again"));
         }
         Source::Recorded(tables) if tables.switches.is_empty() => {
             let hint = "record without --decisions-only, or name the whole folder of the recording";
@@ -419,7 +419,7 @@ fn follow(
     }
     let lines = follower.finish(complete);
     if lines.to_ns <= lines.from_ns {
-        let hint = "--from is in time after the first event: name an earlier one";
+        let hint = "--from counts from the first event: choose an earlier time";
         return Err(nothing(source, "no events after --from", hint));
     }
     match options.machine {
@@ -441,11 +441,11 @@ fn head(source: &Source, about: &RunDescription, options: &CaptureOptions<'_>, l
     let window = duration_text(lines.to_ns - lines.from_ns);
     let costs = match options.machine {
         Some(machine) => format!("The costs of {} are taken off.", machine.name),
-        None => "Work is time on a CPU, with what the scheduler costs in it.".to_owned(),
+        None => "Work is time on a CPU, with the scheduler's costs in it.".to_owned(),
     };
     let form = match options.exact {
-        true => "Every step as it was recorded, once.",
-        false => "A model: groups of tasks that do their rounds for ever.",
+        true => "Every step once, as it was recorded.",
+        false => "A model: groups of tasks that repeat their rounds for ever.",
     };
     let known =
         |before: &str, text: &str| if text.is_empty() { String::new() } else { format!(" {before} {}", name(text)) };

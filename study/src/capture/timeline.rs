@@ -116,7 +116,7 @@ pub(super) struct Edge {
     pub(super) from_elsewhere: u64,
 }
 
-/// What could not be followed.
+/// Counts of what could not be followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Tasks that ran again after a sleep without a wake-up in the source: those of tasks that may use one CPU only, or

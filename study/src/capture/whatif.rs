@@ -30,7 +30,7 @@ pub enum WhatIfError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// No preset stands for its kernel.
-    #[error("{path}: {what}\n  hint: --kernel names the preset that stands for it; `wakelab kernel list` shows them")]
+    #[error("{path}: {what}\n  hint: name the nearest preset with --kernel; `wakelab kernel list` shows them")]
     Kernel {
         /// The recording.
         path: String,
@@ -74,7 +74,7 @@ pub fn recorded_side(
     let wrong = |what: String| WhatIfError::Switches { path: path.clone(), what };
     let all: Switches = match (source, &about.switches) {
         (Source::Simulated(folder), _) if ScxSteps::has(folder) => {
-            return Err(wrong("it ran under a scheduler of sched_ext; expected a run of the fair class".to_owned()));
+            return Err(wrong("it ran under a sched_ext scheduler; expected a run of the fair class".to_owned()));
         }
         (Source::Simulated(_), Some(switches)) => switches.parse().map_err(|e| wrong(format!("{e}")))?,
         (Source::Recorded(tables), _) => match tables.decisions.first() {

@@ -18,7 +18,7 @@ pub struct Case {
     pub workload: Arc<Workload>,
 }
 
-/// What is compared.
+/// A comparison of two sides: all that their runs need.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// The name of the experiment.

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::RunStats;
 
-/// What is compared.
+/// A comparison of any number of machines, kernels and sides.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     /// The name of the base.
@@ -75,7 +75,7 @@ impl Matrix {
         self.blocks().map(of_block).sum()
     }
 
-    /// What all runs take, and how many of them `runner` keeps.
+    /// Plans all runs, and counts those that `runner` keeps.
     pub fn plan(&self, runner: &dyn Runner) -> MatrixPlan {
         let program = Program::named("plan");
         let estimator = Estimator::new(runner.costs());
@@ -99,7 +99,7 @@ impl Matrix {
     }
 }
 
-/// What the runs of a matrix take, without those that `until` adds.
+/// The plan of a matrix's runs, without those that `until` adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MatrixPlan {
     /// The runs, each once.

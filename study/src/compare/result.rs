@@ -70,7 +70,7 @@ pub struct ExperimentInfo {
 /// A number of the model that no source gives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Assumed {
-    /// What it belongs to: `machine`, or the workload (`netperf:TCP_RR`).
+    /// The owner of the number: `machine`, or the workload (`netperf:TCP_RR`).
     pub of: String,
     /// Its name there.
     pub name: String,
@@ -187,7 +187,7 @@ pub struct Side {
     pub llc_util: Option<f64>,
     /// The threads that wait for periodic timers; empty if there is none.
     pub threads: Vec<ThreadSummary>,
-    /// What perfect knowledge would have changed; `None` if it was not asked for.
+    /// The changes that perfect knowledge would have made; `None` if they were not asked for.
     pub regret: Option<RegretSummary>,
     /// Frequencies, idle states and energy; `None` if no governor was active.
     pub power: Option<PowerSummary>,

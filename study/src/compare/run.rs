@@ -186,7 +186,8 @@ pub enum Why {
     Trace(String),
     /// The run ended before measuring began.
     #[error(
-        "all tasks had exited at {}, before measuring began at {}\n  hint: settle for less, --settle 0s is possible",
+        "all tasks had exited at {}, before measuring began at {}\n  hint: settle for less time; --settle 0s is \
+        allowed",
         duration_text(*ended),
         duration_text(*settle)
     )]
@@ -211,15 +212,15 @@ pub enum Why {
     Fenced(String),
     /// The process that made the run has died of it: how.
     #[error(
-        "the process that made it has ended ({0})\n  hint: it is a bug of wakelab if it did not run out of memory; \
+        "the process that made it has ended ({0})\n  hint: unless it ran out of memory, this is a bug in wakelab; \
          please report it with the scheduler"
     )]
     Died(String),
     /// The run panicked: the message.
-    #[error("it panicked ({0})\n  hint: it is a bug of wakelab; please report it with the scheduler")]
+    #[error("it panicked ({0})\n  hint: this is a bug in wakelab; please report it with the scheduler")]
     Panicked(String),
     /// Some task had not exited, and the metric is the time until all have.
-    #[error("some task had not exited after {}\n  hint: let the loops go round less often", duration_text(*.0))]
+    #[error("some task had not exited after {}\n  hint: repeat its loops less often", duration_text(*.0))]
     Unfinished(u64),
 }
 

@@ -18,13 +18,13 @@ use crate::verdict::{Certainty, JudgedRow, Outcome, RowVerdict, Verdict, judge_o
 /// Two things side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diff {
-    /// What the first is called.
+    /// The name of the first.
     pub a: String,
-    /// What the second is called.
+    /// The name of the second.
     pub b: String,
-    /// What differs in what was run, in the order of the files.
+    /// The settings that differ, in the order of the files.
     pub settings: Vec<Setting>,
-    /// What is to be known of the sides, such as that one is a sample; a sentence each.
+    /// Notes on the sides, such as that one is a sample; a sentence each.
     pub notes: Vec<String>,
     /// The rows that both have.
     pub rows: Vec<DiffRow>,

@@ -18,7 +18,7 @@ pub enum RecordingsError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// There is nothing at a path.
-    #[error("{}: no recording; expected one, or a folder with several of the same thing", .0.display())]
+    #[error("{}: not a recording; expected one, or a folder with several of the same kind", .0.display())]
     Nothing(PathBuf),
 }
 
@@ -90,7 +90,7 @@ fn notes(sides: &[(&str, &Vec<Counted>)], untold: &[Quantity]) -> Vec<String> {
     let mut notes: Vec<String> = sides.iter().filter_map(of_side).collect();
     if !notes.is_empty() && !untold.is_empty() {
         let names: Vec<&str> = untold.iter().map(|quantity| quantity.name.as_str()).collect();
-        notes.push(format!("not compared, as a sample does not tell: {}", names.join(", ")));
+        notes.push(format!("not compared, because a sample cannot show them: {}", names.join(", ")));
     }
     notes
 }

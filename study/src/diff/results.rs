@@ -19,7 +19,7 @@ const HINT: &str = "`wakelab compare` and `wakelab run` write such a file with -
 pub struct ResultFileError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
 }
 
@@ -60,7 +60,7 @@ impl ResultFile {
     pub fn read(path: &Path) -> Result<Self, ResultFileError> {
         let wrong = |what: String| ResultFileError { path: path.to_owned(), what };
         let text = files::read(path, FILE_MAX).map_err(|error| wrong(format!("the file cannot be read: {error}")))?;
-        let value: Value = serde_json::from_slice(&text).map_err(|error| wrong(format!("this is no JSON: {error}")))?;
+        let value: Value = serde_json::from_slice(&text).map_err(|error| wrong(format!("it is not JSON: {error}")))?;
         ResultFile::of(path, &value).map_err(wrong)
     }
 
@@ -72,7 +72,7 @@ impl ResultFile {
         let comparisons: Vec<&Value> = match (value.get("comparisons").and_then(Value::as_array), value.get("rows")) {
             (Some(comparisons), _) if !comparisons.is_empty() => comparisons.iter().collect(),
             (None, Some(_)) => vec![value],
-            _ => return Err("this is no result of a comparison: it has neither `rows` nor `comparisons`".to_owned()),
+            _ => return Err("it is not the result of a comparison: it has neither `rows` nor `comparisons`".to_owned()),
         };
         let (mut settings, mut sides) = (Vec::new(), Vec::new());
         flatten("wakelab", &value["wakelab"], &mut settings);
@@ -95,7 +95,7 @@ impl ResultFile {
                 flatten(&name, &comparison["machine"], &mut settings);
                 assumed(&comparison["assumed"], &mut settings);
             }
-            let rows = comparison["rows"].as_array().ok_or("`rows` is no list")?;
+            let rows = comparison["rows"].as_array().ok_or("`rows` is not a list")?;
             for row in rows {
                 for (key, side) in [("base", "base"), ("with", variant.unwrap_or("with"))] {
                     let read = side_of(row, key, side, &machine, &kernel)?;
@@ -125,7 +125,7 @@ fn text(value: &Value, pointer: &str) -> Result<String, String> {
     let found = value.pointer(pointer).and_then(Value::as_str);
     found
         .map(str::to_owned)
-        .ok_or_else(|| format!("`{}` is no text", pointer.trim_start_matches('/').replace('/', ".")))
+        .ok_or_else(|| format!("`{}` is not a text", pointer.trim_start_matches('/').replace('/', ".")))
 }
 
 fn side_of(row: &Value, key: &str, side: &str, machine: &str, kernel: &str) -> Result<SideOfRow, String> {
@@ -135,7 +135,7 @@ fn side_of(row: &Value, key: &str, side: &str, machine: &str, kernel: &str) -> R
         Some("lower") => Better::Lower,
         _ => return Err("`better` of a row is neither higher nor lower".to_owned()),
     };
-    let values = row[key]["values"].as_array().ok_or("`values` of a side is no list")?;
+    let values = row[key]["values"].as_array().ok_or("`values` of a side is not a list")?;
     let values: Option<Vec<f64>> = values.iter().map(Value::as_f64).collect();
     Ok(SideOfRow {
         machine: machine.to_owned(),
@@ -147,7 +147,7 @@ fn side_of(row: &Value, key: &str, side: &str, machine: &str, kernel: &str) -> R
         metric: of_row("metric")?,
         unit: of_row("unit")?,
         better,
-        values: values.filter(|values| !values.is_empty()).ok_or("`values` of a side are no numbers")?,
+        values: values.filter(|values| !values.is_empty()).ok_or("`values` of a side are not numbers")?,
         compare_pct: (key == "with").then(|| row["compare_pct"].as_f64()).flatten(),
     })
 }

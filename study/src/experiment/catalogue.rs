@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wakelab_machine::Machine;
 use wakelab_workload::{Load, Workload, WorkloadError};
 
-/// What is wrong with a name, a load or a parameter.
+/// An error in a name, a load or a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookupError {
     /// The part of a workload that is wrong; a machine has only a name.
     pub about: LookupSubject,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
     /// The next step.
     pub hint: Option<String>,

@@ -109,7 +109,7 @@ impl MatrixSpec {
             (_, [_, second, ..]) => (&second.place, "kernels"),
             _ => (&self.variants[1].switches.place, "variants beside the base"),
         };
-        let what = format!("expected one machine, one kernel and two variants, and there are several {what}");
+        let what = format!("expected one machine, one kernel and two variants, found several {what}");
         Err(SpecError { place: first.clone(), what, hint: None })
     }
 }
@@ -159,7 +159,7 @@ fn sides(top: &Table<'_>) -> Result<(Given<String>, Vec<NamedSide>), SpecError> 
         let like = names.iter().find(|(_, name)| did_you_mean(name, [BASE]).is_some());
         let error = missing(&variants, BASE, "\"SIS_PROP\"");
         return Err(match like {
-            Some((_, name)) => error.with_hint(format!("is `{}` meant to be it?", shortened(name))),
+            Some((_, name)) => error.with_hint(format!("did you mean `{}`?", shortened(name))),
             None => error.with_hint("it is the side that the others are compared with; \"\" for the kernel as it is"),
         });
     }
@@ -186,7 +186,7 @@ fn numbers(spec: &mut Spec, top: &Table<'_>) -> Result<(), SpecError> {
             spec.until = Some(Given { value: Until { half_width_pct, most }, place });
         }
         None if most.is_some() => {
-            let what = "nothing reads it without `until`, which says how exact the intervals are to be";
+            let what = "it has no effect without `until`, which says how exact the intervals must be";
             return Err(top.wrong("max_repeats", what).into());
         }
         None => {}

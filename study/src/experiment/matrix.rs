@@ -20,7 +20,7 @@ pub struct NamedSide {
 /// An experiment of any number of sides, as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixSpec {
-    /// What all comparisons have. Its machine, kernel and sides are the first of each.
+    /// The settings that all comparisons share. Its machine, kernel and sides are the first of each.
     pub common: Spec,
     /// The machines, one or more.
     pub machines: Vec<Given<String>>,
@@ -32,7 +32,7 @@ pub struct MatrixSpec {
     pub variants: Vec<NamedSide>,
 }
 
-/// What flags say of a comparison.
+/// The flags of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Flags<'a> {
     /// `--machine`, each.
@@ -122,7 +122,7 @@ impl MatrixSpec {
         match self.variants.iter().find(|variant| !seen.insert(&variant.name)) {
             None => Ok(()),
             Some(NamedSide { name, switches }) => Err(switches
-                .error(format!("two sides are called {name}"))
+                .error(format!("two sides have the name {name}"))
                 .with_hint("give each side a name of its own, as in --with fast=SIS_UTIL")),
         }
     }
@@ -157,7 +157,7 @@ impl MatrixSpec {
     pub fn resolve_from(&self, catalogue: &dyn Catalogue) -> Result<Matrix, SpecError> {
         let published = self.common.results.as_ref().or(self.common.search.as_ref());
         if let Some(table) = published.filter(|_| self.two_sides().is_none()) {
-            let what = "a published table is of two sides, and there are more here";
+            let what = "a published table compares two sides, and there are more here";
             return Err(table
                 .error(what)
                 .with_hint("leave [published] out, or compare one machine, kernel and variant"));
@@ -206,9 +206,9 @@ impl MatrixSpec {
         let kernel = experiment.kernel.name;
         let same = |other: &&Given<String>| Preset::get(&other.value).is_ok_and(|preset| preset.name == kernel);
         if self.kernels.iter().filter(same).count() > 1 {
-            return cell.kernel.error(format!("kernel {kernel} comes twice")).with_hint("give each kernel once");
+            return cell.kernel.error(format!("kernel {kernel} is given twice")).with_hint("give each kernel once");
         }
-        let what = format!("machine {} comes twice", experiment.machine.name);
+        let what = format!("machine {} is given twice", experiment.machine.name);
         cell.machine.error(what).with_hint("give each machine once; two files need a `name` of their own")
     }
 
@@ -251,7 +251,7 @@ pub(super) fn kernels(
     let unnamed: Vec<_> = unnamed.filter(|side| own(side).is_none()).collect();
     match (given.first(), own(base)) {
         (Some(kernel), Some(_)) if unnamed.is_empty() => {
-            Err(kernel.error("every side names a kernel of its own, so that no side would run on this one"))
+            Err(kernel.error("every side names a kernel of its own, so no side would run on this one"))
         }
         (Some(_), _) => Ok(given),
         (None, Some(kernel)) if unnamed.is_empty() => Ok(vec![Given { value: kernel, place: base.place.clone() }]),

@@ -61,7 +61,7 @@ impl Panel {
     /// Fails if the file cannot be read or is no TOML, lacks a key or has an unknown one, or if a value is out of
     /// range.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
-        let text = read_text(path, "a panel is a TOML file, or a name of `wakelab list panels`")?;
+        let text = read_text(path, "a panel is a TOML file, or a name from `wakelab list panels`")?;
         Panel::parse(path, &text)
     }
 

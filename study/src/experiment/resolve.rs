@@ -62,7 +62,7 @@ impl Spec {
         self.no_case_twice(&cases)?;
         if let Some(until) = self.until.as_ref().filter(|until| until.value.most < self.repeats.value) {
             let what = format!("at most {} repeats, of at least {}", until.value.most, self.repeats.value);
-            return Err(until.error(what).with_hint("the most repeats are at least as many as are made first"));
+            return Err(until.error(what).with_hint("the maximum must not be below the number of repeats at first"));
         }
         let mut published = Published::none();
         if let Some(file) = &self.results {
@@ -120,7 +120,7 @@ impl Spec {
             && base.scheduler_identity() == with.scheduler_identity();
         if !self.base_only && same {
             warnings.push(format!(
-                "{}: features and tunables are those of the base side, so that both do the same and every difference \
+                "{}: features and tunables equal those of the base side, so both do the same and every difference \
                  is 0",
                 self.with.place
             ));
@@ -178,7 +178,7 @@ impl Spec {
         let kernel = own.unwrap_or(kernel);
         let mut side = Variant::on(machine, kernel, &text.switches).map_err(|e| {
             let hint = match e {
-                VariantError::Power(_) => "`wakelab docs pm` lists what a side asks of power management".to_owned(),
+                VariantError::Power(_) => "`wakelab docs pm` lists a side's options for power management".to_owned(),
                 _ => hint(kernel),
             };
             given.error(e.to_string()).with_hint(hint)
@@ -293,7 +293,7 @@ impl Spec {
             let workload = &case.workload;
             if !seen.insert((&workload.benchmark, &workload.case, &workload.load)) {
                 let last = self.workloads.iter().rfind(|w| w.name.value == case.name).expect("it was made from one");
-                let what = format!("{} at {} comes twice", case.name, workload.load);
+                let what = format!("{} at {} is given twice", case.name, workload.load);
                 return Err(last.load.error(what).with_hint("give each load of a workload once"));
             }
         }

@@ -96,7 +96,7 @@ pub fn named_scheduler(schedulers: &Schedulers, text: &str) -> Result<BpfSchedul
     let side = SideText::parse(&text)?;
     if side.kernel.is_some() || !side.switches.to_string().is_empty() {
         let expected = "expected a scheduler and variables that are set in it, as in scx_simple.bpf.o,scx.fifo_sched=1";
-        return Err(format!("{text} has more than a scheduler; {expected}"));
+        return Err(format!("{text} is more than a scheduler; {expected}"));
     }
     let named = side.scheduler.expect("the text begins with one");
     load_scheduler(schedulers, &named.name, &named.settings).map(|(scheduler, _)| scheduler)
@@ -212,7 +212,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     let found = printable(name);
-    Err(format!("{found:?} is no name of a variant; expected 1 to {NAME_MAX} letters, digits, blanks or _ . + -"))
+    Err(format!("{found:?} is not a name for a variant; expected 1 to {NAME_MAX} letters, digits, blanks or _ . + -"))
 }
 
 #[cfg(test)]
@@ -297,7 +297,7 @@ mod tests {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }
         for name in ["", " a", "a,b", "a=b", "a\u{1b}", &"x".repeat(41)] {
-            assert!(check_name(name).unwrap_err().contains("is no name of a variant"), "{name}");
+            assert!(check_name(name).unwrap_err().contains("is not a name for a variant"), "{name}");
         }
     }
 }

@@ -35,7 +35,7 @@ impl WorkloadSpec {
             Some(load) => Given::by_flag("--load", load.to_owned()),
             None => WorkloadSpec::own_load(&name, Path::new("")).ok_or_else(|| {
                 let missing =
-                    Given::by_flag("--load", ()).error("is required for this workload; expected how many instances");
+                    Given::by_flag("--load", ()).error("is required for this workload; expected a number of instances");
                 let own = benchmarks().iter().filter(|benchmark| benchmark.default_load().is_some());
                 let own: String = own.map(|benchmark| format!(", and {}", benchmark.name())).collect();
                 let example = "such as 28, 1,2,4,8, 25% or 25%..200%/25%";
@@ -246,7 +246,7 @@ impl<T> Given<T> {
 pub struct SpecError {
     /// The place.
     pub place: Place,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub what: String,
     /// The next step.
     pub hint: Option<String>,

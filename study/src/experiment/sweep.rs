@@ -91,7 +91,7 @@ impl Axis {
 /// Machines, kernels, workloads, sides and tunables, of which every combination is a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// What all points have: workloads, times, repeats, the seed.
+    /// The settings that all points share: workloads, times, repeats, the seed.
     common: Spec,
     /// The machines, one or more.
     pub machines: Vec<Given<String>>,
@@ -271,7 +271,9 @@ fn values(tunables: &Table<'_>, name: &str) -> Result<Values, SpecError> {
         let [from, to] = [range.need_number("from", &limits)?, range.need_number("to", &limits)?];
         let step = range.number("step", &(1..=i64::MAX as u64))?.unwrap_or(1);
         if to < from {
-            return Err(range.wrong("to", format!("expected {from} or more, as it begins there, found {to}")).into());
+            return Err(range
+                .wrong("to", format!("expected {from} or more, where the range begins, found {to}"))
+                .into());
         }
         let count = (to - from) / step + 1;
         if count > VALUES_MAX {
@@ -293,7 +295,7 @@ fn values(tunables: &Table<'_>, name: &str) -> Result<Values, SpecError> {
     let listed = tunables.elements(name, expected)?.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let mut seen = BTreeSet::new();
     if let Some(twice) = listed.iter().find(|value| !seen.insert(value.to_string())) {
-        return Err(tunables.wrong(name, format!("{twice} comes twice; expected each value once")).into());
+        return Err(tunables.wrong(name, format!("{twice} is given twice; expected each value once")).into());
     }
     Ok(Values::Listed(listed))
 }

@@ -33,7 +33,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What makes the runs of foreign schedulers in processes of their own.
+/// Makes the runs of foreign schedulers in processes of their own.
 #[derive(Debug, Default)]
 pub struct Fence {
     /// How workers are started; `None` if they are not.

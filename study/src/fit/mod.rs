@@ -29,8 +29,8 @@ use wakelab_machine::{Ensemble, FittedConstant, MACHINE, MachineFile, Origin};
 pub enum FitError {
     /// No table has a row of the machine.
     #[error(
-        "--observed: no row is of {machine}; the tables are of {}\n  hint: `machine` of a table.toml is the name that \
-         the machine file has", of.join(", ")
+        "--observed: no row was measured on {machine}; the tables are of {}\n  hint: `machine` of a table.toml must be \
+         the name in the machine file", of.join(", ")
     )]
     OtherMachine {
         /// The name of the machine.
@@ -48,10 +48,10 @@ pub enum FitError {
         why: String,
     },
     /// The machine has no constant that may change.
-    #[error("{0}: no assumed cost has a range\n  hint: `low` and `high` of `range` are what is searched")]
+    #[error("{0}: no assumed cost has a range\n  hint: the fit searches from `low` to `high` of `range`")]
     NoConstants(String),
     /// A workload was named that no row has.
-    #[error("--workload: no observed row is of {name}; expected one of {}", there.join(", "))]
+    #[error("--workload: no observed row measures {name}; expected one of {}", there.join(", "))]
     NoWorkload {
         /// The name.
         name: String,
@@ -71,7 +71,7 @@ pub enum FitError {
     Failed(String),
 }
 
-/// What is fitted, and how long.
+/// A request for a fit: the machine, the observations, and how long to search.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The machine.
@@ -84,7 +84,7 @@ pub struct Request<'a> {
     pub ensemble: usize,
     /// The seed of the search. The runs have the seeds that they always have.
     pub seed: u64,
-    /// What the origins of fitted constants say behind "fitted to": tables, rows, date.
+    /// The text behind "fitted to" in the origins of fitted constants: tables, rows, date.
     pub fitted: &'a str,
 }
 
@@ -124,7 +124,7 @@ pub struct Fit {
 /// A constant with its fitted values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FittedValue {
-    /// What it belongs to: [`MACHINE`], or a workload.
+    /// The owner of the constant: [`MACHINE`], or a workload.
     pub of: String,
     /// Its name.
     pub name: String,

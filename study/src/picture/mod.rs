@@ -49,7 +49,7 @@ pub struct OverTime {
     pub start_ns: u64,
     /// The end.
     pub end_ns: u64,
-    /// What each CPU did, without the name of a side; `None` if the source has no switches.
+    /// The activity of each CPU, without the name of a side; `None` if the source has no switches.
     pub heat: Option<Heat>,
     /// By the lowest CPU of an LLC: the lowest and the highest utilisation in each bin of time.
     pub caches: BTreeMap<Cpu, Vec<CacheAt>>,
@@ -86,7 +86,7 @@ pub struct CacheAt {
     pub nr_idle_scan: Option<u32>,
 }
 
-/// What CPUs do.
+/// The states of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuState {
     /// They run tasks.

@@ -34,7 +34,7 @@ pub enum ReproduceError {
     #[error(transparent)]
     File(#[from] PublishedError),
     /// No table of that name.
-    #[error("no published table {name}; expected one of {}{}", listed(there), near(name, there))]
+    #[error("there is no published table {name}; expected one of {}{}", listed(there), near(name, there))]
     Unknown {
         /// What was given.
         name: String,

@@ -21,7 +21,7 @@ pub struct Plan {
     pub cpu_s: f64,
 }
 
-/// What a table needs.
+/// The plan for a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlannedTable {
     /// Its name.

@@ -68,7 +68,7 @@ pub struct RecordRow {
     pub published_pct: f64,
     /// The simulated difference, %.
     pub simulated_pct: f64,
-    /// What a difference has to exceed to be an effect, %.
+    /// The noise limit, %: a larger difference is an effect.
     pub noise_pct: f64,
 }
 

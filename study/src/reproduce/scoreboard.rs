@@ -69,7 +69,7 @@ impl Effort {
 pub struct Scored {
     /// The columns of the file with the cells of the row.
     pub cells: Vec<(String, String)>,
-    /// What was simulated, with the number of instances, if the row is a result of the benchmark and no statistic.
+    /// The simulated workload, with the number of instances, if the row is a result of the benchmark and no statistic.
     pub simulated: Option<(Recipe, u64)>,
     /// Why the row is not simulated.
     pub excluded: Option<String>,
@@ -80,7 +80,7 @@ pub struct Scored {
     /// The directions in which the published and the simulated quantity are better: of hackbench a time is published
     /// and a throughput simulated. `None` if the row is not simulated.
     pub better: Option<[Better; 2]>,
-    /// What a difference has to exceed to be an effect, %.
+    /// The noise limit, %: a larger difference is an effect.
     pub noise_pct: f64,
     /// The published baseline, with the name of the curve that it is a point of.
     pub published_baseline: Option<(String, f64)>,

@@ -90,7 +90,7 @@ impl Kind {
     }
 }
 
-/// What is checked, and how.
+/// A check of a scheduler: its subject and settings.
 pub struct Check<'a> {
     /// The scheduler.
     pub scheduler: &'a dyn Scheduler,
@@ -115,16 +115,16 @@ pub struct Check<'a> {
 pub struct Finding {
     /// Its kind.
     pub kind: Kind,
-    /// What was found, over several lines.
+    /// A description of the finding, over several lines.
     pub what: String,
     /// What stays of it in another workload.
     key: String,
 }
 
-/// What is known of one run, or of the runs of one workload.
+/// The findings of one run, or of the runs of one workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// What was found, a kind once.
+    /// The findings, at most one of each kind.
     pub findings: Vec<Finding>,
     /// A task waited for longer than [`TIMEOUT_MS`], and ran later.
     pub long_wait: bool,
@@ -136,7 +136,7 @@ pub struct Seen {
 /// The smallest workload that was found to fail in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Smallest {
-    /// What happens in it.
+    /// The finding that it shows.
     pub finding: Finding,
     /// The numbers of the workloads that fail so.
     pub numbers: Vec<u32>,
@@ -150,7 +150,7 @@ pub struct Smallest {
     pub toml: String,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
     /// How many workloads were run.
@@ -417,7 +417,7 @@ impl Check<'_> {
     fn once_here(&self, subject: Subject<'_>, until: u64, timeout_ms: u32) -> Result<Found, SimError> {
         let machine = &self.machines[subject.machine];
         caught(|| self.once_uncaught(machine, subject.workload, until, timeout_ms)).unwrap_or_else(|panic| {
-            let what = format!("the run panicked, which is a bug of wakelab ({panic})");
+            let what = format!("the run panicked, which is a bug in wakelab ({panic})");
             Ok(fault(what))
         })
     }

@@ -92,7 +92,7 @@ impl Order {
         let wrong = match call {
             Call::InitTask { .. } => {
                 *told = Told { initialized: true, ..Told::default() };
-                not(was.initialized, Op::ExitTask, "a task that was initialized before, and has not left")
+                not(was.initialized, Op::ExitTask, "a task that is initialized already")
             }
             Call::ExitTask { .. } => {
                 told.initialized = false;
@@ -120,7 +120,7 @@ impl Order {
             }
             Call::Running { .. } => {
                 told.running = true;
-                not(was.running, Op::Stopping, "a task that runs already").or(needs(
+                not(was.running, Op::Stopping, "a task that is running already").or(needs(
                     was.runnable,
                     Op::Runnable,
                     "a task that is not runnable",
@@ -140,7 +140,7 @@ impl Order {
             }
             _ => {
                 told.enqueued = false;
-                needs(was.enqueued, Op::Enqueue, "a task that it was not given")
+                needs(was.enqueued, Op::Enqueue, "a task that it does not have")
             }
         };
         wrong.map(|what| format!("ops.{}() is called for {what}: pid {}", call.op().name(), p.0 + 1))
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(of(&[RUNNABLE, RUNNABLE]), ["ops.runnable() is called for a task that is runnable: pid 5"]);
         assert_eq!(of(&[RUNNING]), ["ops.running() is called for a task that is not runnable: pid 5"]);
         assert_eq!(of(&[stopping(true)]), ["ops.stopping() is called for a task that does not run: pid 5"]);
-        assert_eq!(of(&[DEQUEUE]), ["ops.dequeue() is called for a task that it was not given: pid 5"]);
+        assert_eq!(of(&[DEQUEUE]), ["ops.dequeue() is called for a task that it does not have: pid 5"]);
         assert_eq!(of(&[RUNNABLE, RUNNING, QUIESCENT]).len(), 1);
         assert_eq!(of(&[Call::ExitTask { p: P }]).len(), 1);
         // One that does not hear of the beginning cannot miss it.

@@ -30,8 +30,8 @@ pub enum Method {
 pub enum PlanError {
     /// No constant has a range.
     #[error(
-        "--sensitivity: no assumed constant of machine or workloads has a range\n  hint: `low` and `high` of a cost \
-         in a machine file are its range"
+        "--sensitivity: no assumed constant of the machine or the workloads has a range\n  hint: `low` and `high` of a \
+         cost in a machine file are its range"
     )]
     Nothing,
     /// There are too few samples for every constant.
@@ -55,7 +55,7 @@ pub struct Plan {
     pub constants: Vec<Constant>,
     /// The values by sample, by constant.
     pub samples: Vec<Vec<u64>>,
-    /// What the machine was fitted to, if the samples are its ensemble.
+    /// The measurements that the machine was fitted to, if the samples are its ensemble.
     pub fitted: Option<String>,
     spec: Spec,
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// A constant that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Constant {
-    /// What it belongs to: `machine`, or the workload (`netperf:TCP_RR`).
+    /// The owner of the constant: `machine`, or the workload (`netperf:TCP_RR`).
     pub of: String,
     /// Its name there.
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Sensitivity {
     pub method: Method,
     /// The seed of the samples: that of the experiment.
     pub seed: u64,
-    /// What the machine was fitted to, if the samples are its ensemble.
+    /// The measurements that the machine was fitted to, if the samples are its ensemble.
     pub fitted: Option<String>,
     /// The number of samples that were asked for.
     pub asked: usize,
@@ -71,7 +71,7 @@ pub struct SensitivityRow {
     pub better: Better,
     /// compare% with the constants as they are.
     pub compare_pct: f64,
-    /// What a difference has to exceed to be an effect, %.
+    /// The noise limit, %: a larger difference is an effect.
     pub noise_pct: f64,
     /// The conclusion: the class with the constants as they are.
     pub class: Class,
@@ -152,7 +152,7 @@ pub enum Side {
 /// The effect of a constant on the compare% of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Influence {
-    /// What the constant belongs to.
+    /// The owner of the constant.
     pub of: String,
     /// Its name.
     pub name: String,

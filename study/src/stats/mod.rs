@@ -22,7 +22,7 @@ use wakelab_events::stream::{ImportCounts, RecorderCounts, RunDescription, Sourc
 use wakelab_events::{ReadError, Reader};
 use wakeups::{WakeupStream, WakeupWithReason};
 
-/// What is counted together.
+/// Sources that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
     /// `recorded` or `simulated`.
@@ -68,9 +68,9 @@ pub struct RunTally {
     pub balanced: Option<u64>,
     /// The first and the last time, ns.
     pub span: Option<(u64, u64)>,
-    /// What the recorders counted beside their rows, if they did.
+    /// The recorders' own counts, if they kept any.
     pub recorder: Option<RecorderCounts>,
-    /// What imports know of their traces; `None` unless all are imports.
+    /// Counts of the imports' traces; `None` unless all are imports.
     pub imported: Option<ImportCounts>,
     /// Whether the reasons of choices and their searches are known, of some wake-ups at least.
     pub knows_reasons: bool,
@@ -162,7 +162,7 @@ fn count(
     if error.is_none() && tally.all.wakeups == 0 {
         let hint = match &tally.imported {
             Some(of) if of.unfinished > 0 => {
-                "the imported trace has sched_waking, but of no waking the wake-up or the run: record sched_wakeup and \
+                "the imported trace has sched_waking, but not the wake-ups or the runs: record sched_wakeup and \
                  sched_switch of all CPUs, too"
             }
             Some(_) => "the imported trace has neither sched_waking nor sched_wakeup; record them, too",

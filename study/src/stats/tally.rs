@@ -82,7 +82,7 @@ pub(super) struct Counted {
     pub(super) decision: Option<(Reason, SearchCount)>,
 }
 
-/// What wake-ups are broken down by.
+/// The breakdowns of wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     /// The wakee.
@@ -145,7 +145,7 @@ impl std::fmt::Display for Key {
 /// Counts by part.
 #[derive(Clone, Debug)]
 pub struct Breakdown {
-    /// What it is broken down by.
+    /// The breakdown.
     pub by: By,
     /// The counts.
     pub tallies: BTreeMap<Key, Tally>,

@@ -175,7 +175,7 @@ pub fn slowest(
     progress: &dyn Progress,
 ) -> Result<Vec<SlowRow>, ReadError> {
     if !super::has_waits(source) {
-        return Err(ReadError::of_file(source.path(), "no switches beside the decisions, so that no wait is known")
+        return Err(ReadError::of_file(source.path(), "no switches beside the decisions, so no wait is known")
             .with_hint("name the folder of a recording that has switches-*.parquet"));
     }
     let files = source.decisions();

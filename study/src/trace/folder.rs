@@ -17,7 +17,7 @@ const BUFFER: usize = 1 << 20;
 pub struct TracedFile {
     /// The file.
     pub path: PathBuf,
-    /// What is in it.
+    /// The contents of the file.
     pub traced: Traced,
 }
 
@@ -49,7 +49,7 @@ impl TraceFolder {
             Ok(()) => true,
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => false,
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file, not a folder"));
+                return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file; expected a folder"));
             }
             Err(e) => return Err(e),
         };

@@ -38,7 +38,7 @@ pub fn instances(cpus: u32) -> Vec<u32> {
     all
 }
 
-/// What a load did, on either side.
+/// The results of a load, on either side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Side {
     /// Operations a second, of several runs.
@@ -164,7 +164,7 @@ pub struct Row {
     pub measured: Side,
     /// As it was simulated.
     pub simulated: Side,
-    /// What other processes used of the CPUs while it ran, %: they are not in the simulation.
+    /// The share of the CPUs that other processes used while it ran, %: they are not in the simulation.
     pub others_pct: f64,
 }
 

@@ -57,7 +57,7 @@ impl Cause {
         }
     }
 
-    /// What it means, as a sentence goes on after the name.
+    /// The meaning, as a sentence that continues after the name.
     pub fn meaning(self) -> &'static str {
         match self {
             Cause::BehindLlcIdle => "behind other tasks, while a CPU of the same LLC was idle for at least half of it",
@@ -69,9 +69,9 @@ impl Cause {
             Cause::Choosing => "not queued yet: its CPU was being chosen, or it still ran",
             Cause::Preempted => "it began because the task was preempted",
             Cause::SharedDsq => {
-                "on a dispatch queue that is no CPU's own, or with the scheduler, for more than half of it"
+                "on a dispatch queue that belongs to no CPU, or with the scheduler, for more than half of it"
             }
-            Cause::Unknown => "not known what its CPU did, or where it was queued",
+            Cause::Unknown => "unknown: what its CPU did, or where it was queued, is not recorded",
         }
     }
 
@@ -176,7 +176,7 @@ impl ByCause {
 /// The most names that are told apart; the others are counted together.
 const MOST_NAMES: usize = 1024;
 
-/// What waits are broken down by.
+/// The parts into which waits are broken down.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The name of a task; empty if it is not known.
@@ -332,10 +332,10 @@ pub struct Move {
     pub to_cpu: u32,
 }
 
-/// What a CPU did while a task waited for it.
+/// The activity of a CPU while a task waited for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RanMeanwhile {
-    /// What it did.
+    /// The activity.
     pub ran: Ran,
     /// The name, if it is a task's and known.
     pub comm: Arc<str>,
@@ -364,7 +364,7 @@ pub struct LongWait {
     pub ahead: u64,
     /// How it was spent.
     pub spent: Spent,
-    /// What its CPUs did, the longest first.
+    /// The activities of its CPUs, the longest first.
     pub ran: Vec<RanMeanwhile>,
     /// How many other things they did, and how long, ns.
     pub ran_others: (u64, u64),
@@ -374,13 +374,13 @@ pub struct LongWait {
     pub moved: u64,
     /// The CPU that ran it in the end.
     pub ran_on: u32,
-    /// What was idle while it was queued, of the CPUs that it may use as far as they are known.
+    /// The CPUs that were idle while it was queued, among those that it may use as far as they are known.
     pub meanwhile: IdleMeanwhile,
     /// How many CPUs it may use; `None` if that is not known.
     pub allowed: Option<u32>,
     /// Whether it is not known where it was queued: it ran on a CPU to which nobody moved it, or its CPU went idle.
     pub adrift: bool,
-    /// What its scheduler of sched_ext and the core did with it; empty without one.
+    /// The steps of its sched_ext scheduler and of the core; empty without a scheduler.
     pub steps: Vec<WaitStep>,
     /// The names of the tasks that were before it on queues.
     pub names: BTreeMap<i64, Arc<str>>,

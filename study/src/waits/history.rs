@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// What a CPU does.
+/// The activity of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ran {
     /// It runs this task.

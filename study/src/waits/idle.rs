@@ -80,7 +80,7 @@ pub(super) struct Moment {
     llc_ns: u64,
 }
 
-/// What was idle while a task waited.
+/// The idle CPUs while a task waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleMeanwhile {
     /// How long at least one CPU of the LLC was idle, ns.

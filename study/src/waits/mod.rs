@@ -33,12 +33,12 @@ use wakelab_events::stream::{
 };
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 
-/// What is asked for.
+/// The selection of waits to explain.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Waits of this length and longer have causes, ns.
     pub over_ns: u64,
-    /// So many of the longest are kept whole.
+    /// The number of longest waits that are kept whole.
     pub slowest: usize,
 }
 

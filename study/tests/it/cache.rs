@@ -156,7 +156,7 @@ fn an_entry_that_is_not_whole_is_made_again_with_a_warning() {
         assert_eq!(compare(&store, &usual), first, "{what}");
         assert_eq!((store.found(), store.made()), (1, 1), "{what}");
         let [warning] = &store.warnings()[..] else { panic!("{what}: {:?}", store.warnings()) };
-        assert!(warning.contains("is not a whole result; the run is made again"), "{warning}");
+        assert!(warning.contains("is not a complete result; the run is simulated again"), "{warning}");
         assert_eq!(made(here.path(), &usual), 0, "{what}: it was replaced");
     }
 }

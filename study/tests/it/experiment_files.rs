@@ -232,7 +232,7 @@ fn any_number_of_machines_kernels_and_variants_is_read() {
     let error = Spec::parse(Path::new("exp/x.toml"), MANY).unwrap_err().to_string();
     assert_eq!(
         error,
-        "exp/x.toml:1: `machines`: expected one machine, one kernel and two variants, and there are several machines"
+        "exp/x.toml:1: `machines`: expected one machine, one kernel and two variants, found several machines"
     );
 }
 
@@ -252,12 +252,12 @@ fn what_is_wrong_with_a_matrix_is_told_with_its_line() {
         ("[\"v6.1\", \"v6.12\"]", "[6.1]", "x.toml:2: `kernels`: expected a name in quotes, found 6.1"),
         ("kernels = [\"v6.1\", \"v6.12\"]\n", "", "x.toml: `kernel`: the key is missing"),
         ("\"2%\"", "\"2\"", "x.toml:3: `until`: expected 0.01% to 100% such as 2%, found \"2\""),
-        ("until = \"2%\"\n", "", "x.toml:3: `max_repeats`: nothing reads it without `until`"),
+        ("until = \"2%\"\n", "", "x.toml:3: `max_repeats`: it has no effect without `until`"),
         ("= 12", "= 1", "x.toml:4: `max_repeats`: expected a whole number from 2 to 10000, found 1"),
         ("base = \"SIS_PROP\"\n", "", "x.toml:7: `variants.base`: the key is missing"),
-        ("base =", "basis =", "hint: is `basis` meant to be it?"),
+        ("base =", "basis =", "hint: did you mean `basis`?"),
         ("util =", "base =", "duplicate key"),
-        ("next kernel", "a,b", "x.toml:7: `variants`: \"a,b\" is no name of a variant; expected 1 to 40 letters"),
+        ("next kernel", "a,b", "x.toml:7: `variants`: \"a,b\" is not a name for a variant; expected 1 to 40 letters"),
         ("\"SIS_UTIL\"", "1", "x.toml:8: `variants.util`: expected text in quotes, found 1"),
     ] {
         assert!(MANY.contains(from), "{from}");
@@ -292,9 +292,9 @@ fn flags_name_sides_and_kernels() {
 fn flags_that_do_not_fit_together_are_refused() {
     let names = ["a=SIS_PROP", "a=NO_SIS_UTIL"];
     for (kernels, loads, base, with, expected) in [
-        (&["v6.12"][..], &["1"][..], "", &names[..], "--with: two sides are called a"),
-        (&["v6.12"], &["1"], "", &["SIS_PROP", "SIS_PROP"], "--with: two sides are called SIS_PROP"),
-        (&["v6.12"], &["1"], "", &["base=SIS_PROP"], "--with: two sides are called base"),
+        (&["v6.12"][..], &["1"][..], "", &names[..], "--with: two sides have the name a"),
+        (&["v6.12"], &["1"], "", &["SIS_PROP", "SIS_PROP"], "--with: two sides have the name SIS_PROP"),
+        (&["v6.12"], &["1"], "", &["base=SIS_PROP"], "--with: two sides have the name base"),
         (&["v6.12"], &["1", "2", "3"], "", &["SIS_PROP"], "--load: given 3 times for 2 workloads"),
         (&["v6.12"], &[], "", &["SIS_PROP"], "--load: is required for this workload"),
         (&[], &["1"], "kernel=v6.1", &["SIS_PROP"], "--kernel: is required for sides that name none themselves"),

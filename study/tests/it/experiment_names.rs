@@ -102,7 +102,7 @@ fn switches_are_told_with_their_line() {
 #[test]
 fn a_case_that_comes_twice_is_refused() {
     let twice = changed("\"1,2\"", "\"1,2,1\"");
-    assert!(twice.starts_with("exp/x.toml:5: `workload.load`: w at 1 comes twice\n  hint:"), "{twice}");
+    assert!(twice.starts_with("exp/x.toml:5: `workload.load`: w at 1 is given twice\n  hint:"), "{twice}");
 }
 
 #[test]

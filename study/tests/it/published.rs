@@ -62,13 +62,13 @@ fn errors_name_line_and_column() {
     );
     assert_eq!(
         bad(&format!("{HEADER}netperf,TCP_RR,1 thread,throughput,1,2,3\nnetperf,TCP_RR,2 threads,throughput,1,x,3\n")),
-        "results.csv:3: column compare_pct: \"x\" is no number; expected per cent, such as -0.47"
+        "results.csv:3: column compare_pct: \"x\" is not a number; expected per cent, such as -0.47"
     );
     assert!(bad(&format!("{HEADER}netperf,TCP_RR,1 thread,throughput,NaN,2,3\n")).starts_with("results.csv:2: column"));
     let row = "netperf,TCP_RR,1 thread,throughput,1,2,3\n";
     assert_eq!(
         bad(&format!("{HEADER}{row}{row}")),
-        "results.csv:3: netperf TCP_RR 1 thread throughput stands in the file twice"
+        "results.csv:3: netperf TCP_RR 1 thread throughput is in the file twice"
     );
     assert!(bad(&format!("{HEADER}netperf,TCP_RR\n")).starts_with("results.csv:2: "));
     let missing = Published::none().read_results(Path::new("no-such.csv")).unwrap_err();
@@ -91,7 +91,7 @@ fn numbers_out_of_range_and_columns_that_come_twice_are_refused() {
         assert!(bad("1", huge, "3").starts_with("results.csv:2: column compare_pct: "), "{huge}");
     }
     let twice = read(&format!("load,{HEADER}1 thread,netperf,TCP_RR,1 thread,throughput,1,2,3\n")).unwrap_err();
-    assert_eq!(twice, "results.csv:1: column load: the column comes twice; take one of the two out");
+    assert_eq!(twice, "results.csv:1: column load: the column is there twice; remove one of them");
 }
 
 #[test]
@@ -105,14 +105,14 @@ fn rows_that_fit_no_workload_are_named() {
     let row = |load: &str| format!("netperf,TCP_RR,{load},throughput,1,2,3\n");
     assert_eq!(misfits(&(row("28 threads") + &row("56 threads") + &row("84 threads"))), [""; 0]);
     assert_eq!(misfits(&row("28 threads")), [""; 0], "an experiment may have more than was published");
-    assert_eq!(misfits(""), ["results.csv: the table has no row, so that nothing is compared with it"]);
+    assert_eq!(misfits(""), ["results.csv: the table has no rows, so nothing is compared with it"]);
     let none = misfits(&row("28 thread"));
-    let expected = "results.csv: no row is of a workload of the experiment: the rows are \"netperf TCP_RR 28 thread \
+    let expected = "results.csv: no row matches a workload of the experiment: the rows are \"netperf TCP_RR 28 thread \
                     throughput\"; the experiment has \"netperf TCP_RR 28 threads throughput\", \"netperf TCP_RR 56 \
                     threads throughput\"";
     assert_eq!(none, [expected]);
     let one = misfits(&(row("28 threads") + &row("65 threads")));
-    let expected = "results.csv: no row is of \"netperf TCP_RR 56 threads throughput\"; rows of no load of the \
+    let expected = "results.csv: no row matches \"netperf TCP_RR 56 threads throughput\"; rows without a load of the \
         experiment \
                     are \"netperf TCP_RR 65 threads throughput\"";
     assert_eq!(one, [expected]);

@@ -22,7 +22,7 @@ impl Progress for Quiet {
 /// A ms, ns.
 pub const MS: u64 = 1_000_000;
 
-/// An experiment as `wakelab compare` makes it, with one run a side; `ms` are the times before and while it is
+/// An experiment as `wakelab compare` makes it, with one run per side; `ms` are the times before and while it is
 /// measured.
 pub fn original(machine: &str, kernel: &str, workload: &str, load: &str, sides: [&str; 2], ms: [u64; 2]) -> Experiment {
     let spec = Spec::of_flags(machine, kernel, workload, Some(load), sides[0], sides[1]).expect("it has a load");

@@ -44,7 +44,7 @@ fn a_cell_that_is_no_number_is_refused_with_its_line() {
     let text = "benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct\n\
                 netperf,TCP_RR,28 threads,throughput,0.3,much,0.4\n";
     let error = refused("sis_util-results.csv", text);
-    assert_eq!(error, "DIR/sis_util-results.csv:2: column compare_pct: \"much\" is no number");
+    assert_eq!(error, "DIR/sis_util-results.csv:2: column compare_pct: \"much\" is not a number");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn rows_that_are_not_modelled_are_excluded_by_name() {
     let tables = tables(folder.path(), &[]).unwrap();
     let board = reproduce(&Simulator, &tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
     let why: Vec<_> = board.tables[0].rows.iter().map(|row| row.excluded.clone().unwrap()).collect();
-    assert_eq!(why, ["sysbench oltp is not modelled", "load some threads says no number of instances"]);
+    assert_eq!(why, ["sysbench oltp is not modelled", "load some threads gives no number of instances"]);
     assert_eq!((board.tables[0].summary.rows, board.tables[0].summary.excluded), (0, 2));
 }
 
@@ -270,8 +270,8 @@ fn a_file_that_is_no_known_table_is_excluded_by_name() {
         };
         board.tables.iter().map(of).collect::<Vec<_>>()
     };
-    let own = "my-own: unknown form: no table of that name is known";
-    let more = "freq-invariance-more: unknown form: no table of that name is known";
+    let own = "my-own: unknown form: there is no known table of that name";
+    let more = "freq-invariance-more: unknown form: there is no known table of that name";
     assert_eq!(why(&[]), [more, own]);
     assert_eq!(why(&["my-own".to_owned()]), [own]);
 }

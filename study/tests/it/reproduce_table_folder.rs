@@ -233,7 +233,7 @@ fn what_a_table_says_wrong_is_refused_with_its_place() {
             "no quantity p98",
         ),
         (TOML.to_owned(), row.replace("TCP_RR", "UDP_RR"), "rows.csv:2: column case: [workloads] of table.toml has no"),
-        (TOML.to_owned(), row.replace("-48", "much"), "rows.csv:2: column compare_pct: \"much\" is no number"),
+        (TOML.to_owned(), row.replace("-48", "much"), "rows.csv:2: column compare_pct: \"much\" is not a number"),
         (TOML.to_owned(), HEADER.to_owned(), "it has no row"),
         (
             TOML.to_owned() + "[params]\n\"x,y\" = { a = 1 }\n",

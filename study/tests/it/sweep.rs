@@ -143,7 +143,7 @@ fn what_is_wrong_is_named_with_its_place() {
     for (of, by, expected) in [
         ("[0, 500000]", "[-1]", "migration_cost"),
         ("[0, 500000]", "[]", "expected a list of values"),
-        ("[0, 500000]", "[0, 0]", "0 comes twice"),
+        ("[0, 500000]", "[0, 0]", "0 is given twice"),
         ("[0, 500000]", "[nan]", "expected a finite number"),
         ("[0, 500000]", "[true]", "expected a finite number"),
         ("[0, 500000]", "[\"1,NO_SIS_UTIL\"]", "a word without a comma"),

@@ -85,7 +85,7 @@ fn header(comparison: &Comparison) -> String {
         let _ = writeln!(text, "observer  {} at each select_idle_cpu()", duration(experiment.observer_cost_ns));
     }
     if !comparison.complete {
-        text += "\nNot complete: it was interrupted, and only rows that were done are shown.\n";
+        text += "\nNot complete: it was interrupted, and only finished rows are shown.\n";
     }
     text
 }
@@ -235,8 +235,8 @@ fn periods(rows: &[CompareRow]) -> String {
         return String::new();
     }
     format!(
-        "\nThreads with periods: slack is from the end of the work to the begin of the next period, negative if that \
-         was missed\n\n{}",
+        "\nThreads with periods: slack is the time from the end of the work to the start of the next period, negative \
+         if that was missed\n\n{}",
         table_text(&table)
     )
 }
@@ -287,7 +287,7 @@ fn states_text(rows: &[CompareRow], settle_ns: u64) -> String {
             }
         }
     }
-    if text.is_empty() { "No run changed state: all stayed migrating.\n".to_owned() } else { text }
+    if text.is_empty() { "No run changed state: all kept migrating.\n".to_owned() } else { text }
 }
 
 fn changed(side: &Side) -> impl Iterator<Item = (usize, &RunStats)> {

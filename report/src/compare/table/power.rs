@@ -61,7 +61,7 @@ fn differences(rows: &[CompareRow]) -> String {
     if !any {
         return String::new();
     }
-    let heading = "Power of the machine, and its energy by what is done; compare%: positive is less";
+    let heading = "Power of the machine, and energy for each thing done; compare%: positive is less";
     format!("\n{heading}\n\n{}{WATTS}", table_text(&table))
 }
 

@@ -115,7 +115,7 @@ fn not_asked(found: &Comparison, verdict: &Verdict<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if verdict.tested() == 0 {
         let runs = if verdict.repeats == [1, 1] { "run" } else { "runs" };
-        lines.push(format!("chance: {} {runs} a side", number_of_runs(verdict.repeats)));
+        lines.push(format!("chance: {} {runs} per side", number_of_runs(verdict.repeats)));
     }
     if verdict.constants.is_none() {
         let assumed = found.assumed.len() as u64;
@@ -172,7 +172,7 @@ fn sides(found: &Comparison) -> Vec<PageSide> {
 fn notes(found: &Comparison) -> Vec<String> {
     let mut notes = vec![
         "All numbers are simulated: they say what the model does, not what a machine did. `wakelab docs evidence` \
-         has how far the model is from published results."
+         says how far the model is from published results."
             .to_owned(),
     ];
     if !found.complete {
@@ -206,7 +206,7 @@ fn states(found: &Comparison) -> Section {
     columns.extend([("Load", TEXT), ("Side", TEXT), ("Repeat", ""), ("Changed at", "ms"), ("To", TEXT)]);
     columns.push(("While measured", TEXT));
     let (paragraph, tables) = if rows.is_empty() {
-        ("No run changed state: all stayed migrating.", Vec::new())
+        ("No run changed state: all kept migrating.", Vec::new())
     } else {
         let caption = "From the start of the run";
         let about = "A run that changes its state while it is measured has numbers that mix two states.";
@@ -324,8 +324,8 @@ mod tests {
 
     #[test]
     fn a_page_says_that_there_is_no_verdict_and_why() {
-        let why = "none, as one run a side cannot tell a difference from chance".to_owned();
-        assert_eq!(headline(why), "No verdict, as one run a side cannot tell a difference from chance");
+        let why = "none, as one run per side cannot tell a difference from chance".to_owned();
+        assert_eq!(headline(why), "No verdict, as one run per side cannot tell a difference from chance");
         assert_eq!(headline("B is better".to_owned()), "B is better");
         assert_eq!(headline("no difference is shown".to_owned()), "No difference is shown");
     }

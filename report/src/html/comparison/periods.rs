@@ -35,7 +35,7 @@ pub(super) fn periods(found: &Comparison) -> Option<Section> {
         ("p99", "us"),
         ("Longest", "us"),
     ];
-    let about = "Slack is the time from the end of the work to the begin of the next period; it is negative if that \
+    let about = "Slack is the time from the end of the work to the start of the next period; it is negative if that \
                  was missed. Means over repeats, and the least slack and the longest wait of all.";
     (!rows.is_empty()).then(|| Section {
         id: "periods".to_owned(),

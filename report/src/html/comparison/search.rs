@@ -9,10 +9,10 @@ type Rate = (fn(&Side) -> Option<f64>, fn(&SearchRates) -> f64);
 
 /// The statistics of the patch that introduced them, in its order.
 const RATES: [(&str, &str, Rate); 4] = [
-    ("se_eff", "searches that found a CPU, by look", (|side| side.search.se_eff_pct, |rates| rates.se_eff_pct)),
+    ("se_eff", "searches that found a CPU, per look", (|side| side.search.se_eff_pct, |rates| rates.se_eff_pct)),
     (
         "dom_eff",
-        "domain searches that found a CPU, by look",
+        "domain searches that found a CPU, per look",
         (|side| side.search.dom_eff_pct, |rates| rates.dom_eff_pct),
     ),
     ("fast_rate", "searches that a fast path ended", (|side| side.search.fast_rate_pct, |rates| rates.fast_rate_pct)),
@@ -43,7 +43,7 @@ pub(super) fn search(found: &Comparison) -> Vec<Statistic> {
     let mut statistics: Vec<Statistic> = RATES.iter().map(rate).collect();
     statistics.push(Statistic {
         name: "looks".to_owned(),
-        about: "looks of a domain search".to_owned(),
+        about: "looks per domain search".to_owned(),
         unit: String::new(),
         points: found.rows.iter().flat_map(looks).flatten().collect(),
     });
@@ -89,7 +89,7 @@ const NUMBERS: [(&str, &str, &str, Number); 5] = [
     ("wake-ups missed", "put on a busy or claimed CPU though an idle one existed", "%", |regret| {
         regret.wakeups.missed_pct
     }),
-    ("searches missed", "failed though a CPU was idle all the while", "%", |regret| regret.searches.missed_pct),
+    ("searches missed", "failed though a CPU was idle all the time", "%", |regret| regret.searches.missed_pct),
     ("futile looks", "could not succeed", "%", |regret| regret.looks.futile_pct),
     ("CPU time on idle", "for each wake-up that was put on an idle CPU", "us", |regret| {
         regret.cpu.on_idle.ns_per_wakeup.map(|ns| ns / 1e3)

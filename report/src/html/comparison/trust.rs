@@ -37,7 +37,7 @@ fn control(found: &Comparison, control: &Control) -> Section {
     Section {
         id: "control".to_owned(),
         title: itself.clone(),
-        paragraphs: vec![format!("{base} again with other seeds: one draw of what chance does, not a threshold.")],
+        paragraphs: vec![format!("{base} again with other seeds: one example of what chance does, not a threshold.")],
         tables: vec![table("control-table", "Differences of the comparison and of chance", &columns, rows)],
     }
 }

@@ -58,7 +58,7 @@ fn the_sentence_names_the_sides_the_rows_and_the_largest_differences() {
     let text = verdict_text(&judged(&four()));
     let expected = "\nverdict: SIS_UTIL is better than SIS_PROP in 1 of 4 rows (+197% [+195, +199] at 224 threads), \
                     worse in none, 1 identical, 1 differs by less than 5%, 1 not shown to differ\n\
-                    chance: 3 runs a side, p below 0.05 after Holm's correction for 3 tested rows\n";
+                    chance: 3 runs per side, p below 0.05 after Holm's correction for 3 tested rows\n";
     assert!(text.starts_with(expected), "{text}");
     // What differs beyond chance, but by less than the model can tell, is not called no difference.
     let mut small = four();
@@ -75,7 +75,7 @@ fn one_run_a_side_is_never_better() {
     let found = once();
     assert_eq!(verdicts(&judged(&found)), [RowVerdict::Untested; 2]);
     let text = verdict_text(&judged(&found));
-    let expected = "\nverdict: none, as one run a side cannot tell a difference from chance: SIS_UTIL and SIS_PROP \
+    let expected = "\nverdict: none, as one run per side cannot tell a difference from chance: SIS_UTIL and SIS_PROP \
                     differ in 2 of 2 rows (+197% at 224 threads, -0.7% at 168 threads), none identical; --repeat 3 \
                     gives a verdict\n";
     assert!(text.starts_with(expected), "{text}");

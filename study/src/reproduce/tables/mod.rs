@@ -86,7 +86,7 @@ pub(super) fn read(
         let row = Row { file: &file, row };
         match table {
             Some(table) => rows.extend(table.row(row)?),
-            None => rows.push(row.published(Err("unknown form: no table of that name is known".to_owned()))),
+            None => rows.push(row.published(Err("unknown form: there is no known table of that name".to_owned()))),
         }
     }
     match table {
@@ -112,7 +112,7 @@ fn permille(percentile: &str) -> Result<u32, String> {
     known.ok_or_else(|| format!("percentile {percentile} is not kept"))
 }
 
-/// What is simulated for rows, each at a load of its own.
+/// A recipe for simulating rows, each at a load of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recipe {
     /// The machine.
@@ -157,7 +157,7 @@ pub struct Published {
     pub search: Option<SearchRates>,
     /// Values of base and with that are compared as they are, not as a difference.
     pub values: Option<[Option<f64>; 2]>,
-    /// What else is simulated for [`Quantity::WorstRatio`].
+    /// The other simulation that [`Quantity::WorstRatio`] needs.
     pub over: Option<WorstOver>,
     /// The result of the model's formula if nothing has to be simulated.
     pub computed: Option<f64>,
@@ -329,7 +329,7 @@ const RESULT_COLUMNS: [&str; 7] =
 /// The number that a load begins with: `224 threads`, `1 group`, `8-groups`, `16`.
 fn instances(load: &str) -> Result<u64, String> {
     let end = load.find(|c: char| !c.is_ascii_digit()).unwrap_or(load.len());
-    load[..end].parse().map_err(|_| format!("load {load} says no number of instances"))
+    load[..end].parse().map_err(|_| format!("load {load} gives no number of instances"))
 }
 
 /// Turns published counters into shares of the searches of their run; the searches become CPU time for each. `run`

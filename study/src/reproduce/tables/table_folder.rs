@@ -113,7 +113,7 @@ pub(in crate::reproduce) fn read(path: &Path) -> Result<Table, ReproduceError> {
         used.insert(key);
     }
     let unused = about.workloads.keys().filter(|&key| !used.contains(key));
-    notes.extend(unused.map(|key| format!("no row is of [workloads] \"{key}\"")));
+    notes.extend(unused.map(|key| format!("no row uses [workloads] \"{key}\"")));
     let name = if own { folder.file_name() } else { path.file_stem() };
     let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(Table { name, rows, notes })
@@ -130,7 +130,7 @@ fn told(error: InputError) -> PublishedError {
 fn about<'a>(folder: &Path, top: &wakelab_input::Table<'a>) -> Result<(About<'a>, Vec<String>), InputError> {
     let machine = top.need_text("machine", "the name of a machine, or of a machine file beside this one")?;
     let beside = folder.join(if machine.ends_with(".toml") { machine.to_owned() } else { format!("{machine}.toml") });
-    let kernel = top.need_text("kernel", "the name of a kernel of `wakelab kernel list`")?;
+    let kernel = top.need_text("kernel", "the name of a kernel from `wakelab kernel list`")?;
     let with = top.any_text("with")?;
     let base = without_what_is_compared(kernel, top.any_text("base")?.unwrap_or_default(), with.unwrap_or_default());
     let better =
