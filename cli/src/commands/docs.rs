@@ -5,7 +5,7 @@ use crate::embedded::{Book, text, unpack};
 use crate::output::{Exit, hint, print, say};
 use anyhow::Context;
 use std::path::PathBuf;
-use wakelab_input::{in_any_case, nearest, suggest};
+use wakelab_input::{in_any_case, nearest, printable, suggest};
 
 pub const EXAMPLE: &str = "\
 Example:
@@ -25,6 +25,11 @@ pub struct Args {
     /// With their pictures, as Markdown. Files that are there with other contents are not replaced.
     #[arg(long, value_name = "DIR", conflicts_with = "page")]
     pub write: Option<PathBuf>,
+    /// List the sections that have this text, in any case.
+    ///
+    /// Each with the line that has it first, under the name that prints the section.
+    #[arg(long, value_name = "WORD", conflicts_with_all = ["page", "write"])]
+    search: Option<String>,
 }
 
 /// A page of the summary.
@@ -88,6 +93,54 @@ fn section(page: &str, called: &str) -> Option<String> {
     found.map(|(_, text)| text.trim_end().to_owned() + "\n")
 }
 
+/// A section that has what is searched for.
+struct Found {
+    /// What `wakelab docs` calls it.
+    name: String,
+    /// The first line that has it, without Markdown around it.
+    line: String,
+}
+
+/// The sections of a page that have a text in any case: down to the third level, and what stands before the first
+/// heading under the page's own name.
+fn sections_with(name: &str, text: &str) -> Vec<Found> {
+    let wanted = text.to_lowercase();
+    let (mut in_code, mut section, mut found) = (false, name.to_owned(), Vec::<Found>::new());
+    for line in page_text(name).lines() {
+        in_code ^= line.starts_with("```");
+        let level = if in_code { 0 } else { line.bytes().take_while(|&byte| byte == b'#').count() };
+        match level {
+            1 => name.clone_into(&mut section),
+            2 | 3 => section = format!("{name}#{}", anchor(line)),
+            _ => {}
+        }
+        if line.to_lowercase().contains(&wanted) && found.last().is_none_or(|last| last.name != section) {
+            found.push(Found { name: section.clone(), line: line.trim_start_matches(['#', ' ', '-', '|']).to_owned() });
+        }
+    }
+    found
+}
+
+/// Lists the sections that have a text.
+fn search(text: &str) -> anyhow::Result<Exit> {
+    let found: Vec<Found> = names().iter().flat_map(|name| sections_with(name, text)).collect();
+    if found.is_empty() {
+        say!("no page has \"{}\"", printable(text));
+        return Ok(Exit::NoMatch);
+    }
+    let lines: Vec<String> =
+        found.iter().map(|Found { name, line }| format!("{name}\n  {}\n", shortened(line))).collect();
+    print(&lines.concat())?;
+    hint(format_args!("`wakelab docs {}` prints that section", found[0].name));
+    Ok(Exit::Done)
+}
+
+/// As much of a line as fits on one of a terminal.
+fn shortened(line: &str) -> String {
+    const MOST: usize = 116;
+    if line.chars().count() <= MOST { line.to_owned() } else { line.chars().take(MOST).chain(['…']).collect() }
+}
+
 fn page_text(name: &str) -> String {
     text::<Book>(&format!("{name}.md")).unwrap_or_default()
 }
@@ -147,9 +200,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         say!("{}: {} pages; start with SUMMARY.md", folder.display(), names().len());
         return Ok(Exit::Done);
     }
+    if let Some(text) = &args.search {
+        return search(text);
+    }
     let Some(typed) = &args.page else {
         print(&list())?;
-        hint("`wakelab docs first-comparison` prints that page; `wakelab docs --write DIR` writes all");
+        hint("`wakelab docs first-comparison` prints that page; --search WORD searches all, --write DIR writes them");
         return Ok(Exit::Done);
     };
     print(&find(typed)?)?;

@@ -164,6 +164,14 @@ fn the_book_is_listed_printed_and_written() {
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(said.contains("did you mean `trust`?") && said.contains("`wakelab docs` lists"), "{said}");
 
+    let (code, out, said) = run(folder.path(), &["docs", "--search", "SIS_Util"]);
+    assert_eq!(code, Some(0), "{said}");
+    let first = out.lines().next().expect("a section");
+    let (_, section, _) = run(folder.path(), &["docs", first]);
+    assert!(section.contains("SIS_UTIL"), "{first}: {section}");
+    let (code, out, said) = run(folder.path(), &["docs", "--search", "no such words"]);
+    assert_eq!((code, out.as_str(), said.as_str()), (Some(1), "", "no page has \"no such words\"\n"));
+
     let (code, _, said) = run(folder.path(), &["docs", "--write", "book"]);
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(names(&folder.path().join("book")), names(docs));
