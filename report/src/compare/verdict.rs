@@ -13,8 +13,9 @@ use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 const WIDTH: usize = 100;
 /// So many rows are named of those that are better or worse.
 const NAMED: usize = 3;
-/// So many settings that decided nothing are told.
-const SETTINGS: usize = 8;
+/// At most so many lines say who starved, or what decided nothing: a survey has dozens of variants, and its result is to
+/// stay on the first screen.
+const LINES: usize = 4;
 
 /// What was concluded, what chance can do, what the assumed constants do, and how right such predictions were: a line
 /// each, without a full stop.
@@ -171,16 +172,49 @@ pub(super) fn starved(verdicts: &[Verdict<'_>]) -> Vec<String> {
         };
         let others =
             if rows.len() > 1 { format!(", and some in {} more", self::rows(rows.len() - 1)) } else { String::new() };
-        Some(format!(
-            "starved: {name}: {starved} of {} ({}{more}) never ran in the measured time at {}{others}",
+        let what = format!(
+            "{starved} of {} ({}{more}) never ran in the measured time at {}{others}",
             count(*of, "task"),
             names.join(", "),
             place(verdict, worst),
-        ))
+        );
+        Some((name, what))
     };
     // All variants have one base.
     let base = verdicts.first().and_then(|verdict| of_side(verdict, 0));
-    base.into_iter().chain(verdicts.iter().filter_map(|verdict| of_side(verdict, 1))).collect()
+    let found = alike(base.into_iter().chain(verdicts.iter().filter_map(|verdict| of_side(verdict, 1))));
+    let line = |(sides, what): &(Vec<String>, String)| format!("starved: {}: {what}", some(sides));
+    bounded(&found, "starved", line)
+}
+
+/// Those that have the same said of them, together.
+fn alike(all: impl Iterator<Item = (String, String)>) -> Vec<(Vec<String>, String)> {
+    let mut found: Vec<(Vec<String>, String)> = Vec::new();
+    for (name, what) in all {
+        match found.iter_mut().find(|(_, known)| *known == what) {
+            Some((names, _)) => names.push(name),
+            None => found.push((vec![name], what)),
+        }
+    }
+    found
+}
+
+/// The first names of a list, and how many more there are.
+fn some(names: &[String]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() && names.len() <= NAMED => format!("{} and {last}", first.join(", ")),
+        _ if names.len() > NAMED => format!("{} and {} more", names[..NAMED].join(", "), names.len() - NAMED),
+        _ => names.concat(),
+    }
+}
+
+/// The first lines, and one that says how many more there are.
+fn bounded<T>(found: &[T], kind: &str, line: impl Fn(&T) -> String) -> Vec<String> {
+    let mut lines: Vec<String> = found.iter().take(LINES).map(line).collect();
+    if found.len() > LINES {
+        lines.push(format!("{kind}: and {} more; --format json lists all", found.len() - LINES));
+    }
+    lines
 }
 
 /// The settings that decided nothing, and why, each with its rows: a line each. JSON has all of them.
@@ -197,24 +231,20 @@ pub(super) fn decided_nothing(verdicts: &[Verdict<'_>]) -> Vec<String> {
     let has = |verdict: &&Verdict<'_>, setting: &str| {
         verdict.rows.iter().any(|row| row.decided_nothing.iter().any(|one| one.setting == setting))
     };
-    let line = |(one, which): &(&DecidedNothing, Vec<(&Verdict<'_>, &JudgedRow)>)| {
+    let of_setting = |(one, which): &(&DecidedNothing, Vec<(&Verdict<'_>, &JudgedRow)>)| {
         let DecidedNothing { setting, why } = one;
         // The rows of the variants that have the setting.
         let all: usize =
             verdicts.iter().filter(|verdict| has(verdict, setting)).map(|verdict| verdict.rows.len()).sum();
-        let places: Vec<String> = which.iter().take(NAMED).map(|(verdict, row)| place(verdict, row)).collect();
-        let more = if which.len() > NAMED { format!(" and {} more", which.len() - NAMED) } else { String::new() };
+        let places: Vec<String> = which.iter().map(|(verdict, row)| place(verdict, row)).collect();
         let place = match which.len() {
             n if n == all => String::new(),
-            n => format!(" in {n} of {} ({}{more})", rows(all), places.join(", ")),
+            n => format!(" in {n} of {} ({})", rows(all), some(&places)),
         };
-        format!("mechanism: {setting} decided nothing{place}: {why}")
+        (setting.clone(), format!("decided nothing{place}: {why}"))
     };
-    let mut lines: Vec<String> = found.iter().take(SETTINGS).map(line).collect();
-    if found.len() > SETTINGS {
-        lines.push(format!("mechanism: and {} more; --format json lists all", found.len() - SETTINGS));
-    }
-    lines
+    let found = alike(found.iter().map(of_setting));
+    bounded(&found, "mechanism", |(settings, what)| format!("mechanism: {} {what}", some(settings)))
 }
 
 /// How right such predictions were: a line for each benchmark, and one for schedulers of sched_ext.
