@@ -70,6 +70,22 @@ fn two_sides_say_which_failed() {
     assert!(errors.contains("hangs.bpf.o,scx.mode=1, repeat 1, seed "), "{errors}");
 }
 
+/// A survey ranks by the rows that are there, and says which are not, though there be none.
+#[test]
+fn a_survey_says_what_a_side_that_hangs_has_no_result_of() {
+    for (sides, rows) in [(&[HANGS][..], false), (&[HANGS, "SIS_PROP"], true)] {
+        let mut flags = vec!["survey", "--no-cache", "--machine", "test-2c", "--kernel", "v7.2", "--quick"];
+        flags.extend(["--budget", "1s", "--repeat", "1"]);
+        flags.extend(sides.iter().flat_map(|side| ["--only", *side]));
+        let output = wakelab(here(), &flags);
+        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains(&format!("error: {HANGS}: netperf:TCP_RR ")), "{errors}");
+        assert_eq!(text.matches(&format!("\n{HANGS} failed: ")).count(), 5, "each of its cases: {text}");
+        assert_eq!(text.contains("Over all loads, the best first"), rows, "{text}");
+    }
+}
+
 /// A run has the same numbers in a process of its own, and in that of a host, where there is no other.
 #[test]
 fn the_bytes_are_those_without_a_fence() {
