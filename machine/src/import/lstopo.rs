@@ -106,6 +106,8 @@ impl Objects {
             "Group" if subtype == "Die" => &mut self.dies,
             "Group" if subtype == "Cluster" => &mut self.clusters,
             "NUMANode" => &mut self.nodes,
+            // Of memory, not of CPUs.
+            "MemCache" => return Ok(()),
             _ => return self.add_cache(kind, node),
         };
         let shared = Shared { os_index: number(node, "os_index")?, cpus: cpuset(node)? };
