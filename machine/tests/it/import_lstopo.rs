@@ -71,6 +71,17 @@ fn an_entity_that_grows_is_refused() {
                 \"&c;&c;&c;&c;&c;&c;&c;&c;\">]>\
                 <topology>&d;&d;&d;&d;</topology>";
     assert!(refused(bomb).hint.is_some());
+    let flat = "<!DOCTYPE topology [<!ENTITY m \"0xff\">]><topology><object type=\"Core\" \
+                cpuset=\"&m;\"/></topology>";
+    assert!(refused(flat).what.contains("which declares no entity"));
+}
+
+#[test]
+fn objects_with_more_cpus_than_a_machine_has_are_refused() {
+    let cache = format!("<object type=\"L1Cache\" cpuset=\"0x{}\"/>", "f".repeat(8192 / 4));
+    let package = "<object type=\"Package\"";
+    let error = refused(&TWO_PACKAGES.replacen(package, &(cache.repeat(65) + package), 1));
+    assert!(error.line.is_some() && error.what.contains("524288 CPUs at most together"), "{error}");
 }
 
 #[test]
