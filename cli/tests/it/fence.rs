@@ -2,6 +2,7 @@
 
 use crate::support::wakelab;
 use serde_json::Value;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -173,4 +174,24 @@ fn a_printed_command_finds_the_same_again() {
     let again = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{script}{again}{}", String::from_utf8_lossy(&output.stderr));
     assert!(again.contains("has gone through __schedule() 100001 times"), "{again}");
+}
+
+/// What asks a worker has the workload: the worker's standard input is empty.
+#[test]
+fn a_worker_is_there_before_the_workload_is_read() {
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_wakelab"))
+        .args(["scx-check", &HANGS["scx:".len()..], "--machine", "test-2c", "--workload", "/dev/stdin"])
+        .env("WAKELAB_WORKER", "1")
+        .current_dir(here())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    // A first question of one byte: no scheduler is known.
+    worker.stdin.as_mut().expect("a pipe").write_all(&[1, 0, 0, 0, 0]).expect("written");
+    let mut answer = [1; 4];
+    worker.stdout.as_mut().expect("a pipe").read_exact(&mut answer).expect("it says that it knows its runs");
+    assert_eq!(answer, [0; 4], "an answer of no bytes");
+    drop(worker.stdin.take());
+    assert!(worker.wait().expect("it ends").success());
 }
