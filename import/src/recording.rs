@@ -32,8 +32,8 @@ pub struct Imported {
     pub late: u64,
     /// Events that are missing, of all files.
     pub losses: Losses,
-    /// The file of `losses.first_bad_line`.
-    pub bad_file: Option<PathBuf>,
+    /// The files.
+    pub files: Vec<PathBuf>,
     /// The machine and the kernel, as far as the files have them.
     pub info: TraceInfo,
     /// The times of the first and the last event, ns.
@@ -159,18 +159,14 @@ fn write(
     let Some(mut writer) = writer.filter(|_| found.is_some_and(|(rows, _)| rows > 0)) else {
         return Err(no_events(files, &losses, found.map_or(0, |(_, unfinished)| unfinished)));
     };
-    let mut imported = Imported { info: info.borrow().clone(), ..std::mem::take(&mut writer.imported) };
+    let mut imported =
+        Imported { info: info.borrow().clone(), files: files.to_vec(), ..std::mem::take(&mut writer.imported) };
     imported.info.names.clear();
     imported.unfinished = writer.wakeups.unfinished();
     if let Some(machine) = machine {
         imported.info.cpu_llc = Some(machine.cpu_llc.clone());
     }
-    for (file, of_file) in files.iter().zip(losses) {
-        if imported.losses.first_bad_line.is_none() && of_file.first_bad_line.is_some() {
-            imported.bad_file = Some(file.clone());
-        }
-        imported.losses.add(of_file);
-    }
+    losses.into_iter().enumerate().for_each(|(file, of_file)| imported.losses.add(file, of_file));
     let tracepoints = writer.seen.iter().copied().collect::<Vec<_>>().join(",");
     let mut closing = vec![
         ("wakelab.tracepoints", tracepoints),
@@ -201,7 +197,8 @@ fn no_events(files: &[PathBuf], losses: &[Losses], unfinished: u64) -> ImportErr
         return ImportError::new(file, what)
             .with_hint("record sched_wakeup, sched_switch and sched_migrate_task beside sched_waking");
     }
-    if let Some((of, worst)) = losses.iter().find_map(|of| Some((of, of.bad.iter().max_by_key(|bad| bad.lines)?))) {
+    let worst = |of: &Losses| of.bad.iter().max_by_key(|bad| bad.lines).cloned();
+    if let Some((file, of, worst)) = files.iter().zip(losses).find_map(|(file, of)| Some((file, of, worst(of)?))) {
         let event = worst.event.map(|event| format!("{event} ")).unwrap_or_default();
         let lines = if worst.lines == 1 { "line" } else { "lines" };
         let what = format!(

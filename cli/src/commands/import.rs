@@ -92,8 +92,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// Lines that are not understood, by event and by what is wrong with them.
 fn say_bad_lines(found: &Imported) {
-    let file = found.bad_file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    for BadLines { event, why, lines, first } in &found.losses.bad {
+    for BadLines { event, why, lines, file, first } in &found.losses.bad {
+        let file = found.files.get(*file).map(|file| file.display().to_string()).unwrap_or_default();
         let event = event.map(|event| format!("{event} ")).unwrap_or_default();
         let what = why.words(*lines);
         let lines = count(*lines, "line").replacen(' ', &format!(" {event}"), 1);
