@@ -14,6 +14,7 @@ use wakelab_events::recording::{
     FrequencyRow, IdleStateRow, MigrationRow, NameRow, RecordingWriter, SwitchRow, WakingRow,
 };
 use wakelab_events::stream::InOrder;
+use wakelab_input::cpulist_text;
 
 /// What was imported: how many events of each kind, and of what machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,16 +133,14 @@ fn write(
     let mut reordered = InOrder::with_capacity(REORDER_EVENTS);
     let losses = read(&mut |event| {
         event.check().map_err(|what| ImportError::new(&files[0], what).with_hint("was the file damaged?"))?;
-        if let Some(machine) = machine.filter(|machine| event.cpu as usize >= machine.cpu_llc.len()) {
-            let what = format!(
-                "--machine: the trace has CPU {}, {} has {}",
-                event.cpu,
-                machine.name,
-                match machine.cpu_llc.len() {
-                    1 => "one CPU".to_owned(),
-                    n => format!("{n} CPUs"),
-                }
-            );
+        if let Some((machine, cpu)) = machine.and_then(|machine| Some((machine, machine.lacks(&event)?))) {
+            let cpus = machine.cpus();
+            let cpus = match cpus.len() {
+                1 if cpus == [0] => "one CPU".to_owned(),
+                n if n == machine.cpu_llc.len() => format!("{n} CPUs"),
+                _ => format!("CPUs {}", cpulist_text(&cpus)),
+            };
+            let what = format!("--machine: the trace has CPU {cpu}, {} has {cpus}", machine.name);
             return Err(ImportError::new(&files[0], what).with_hint("name the machine that was recorded"));
         }
         reordered.push(event.t_ns, event);
@@ -164,7 +163,7 @@ fn write(
     imported.info.names.clear();
     imported.unfinished = writer.wakeups.unfinished();
     if let Some(machine) = machine {
-        imported.info.cpu_llc = Some(machine.cpu_llc.clone());
+        imported.info.cpu_llc = Some(machine.llcs());
     }
     losses.into_iter().enumerate().for_each(|(file, of_file)| imported.losses.add(file, of_file));
     let tracepoints = writer.seen.iter().copied().collect::<Vec<_>>().join(",");
@@ -231,11 +230,11 @@ fn metadata(files: &[PathBuf], info: &TraceInfo, machine: Option<&KnownMachine>)
     metadata.extend(info.release.clone().map(|release| ("wakelab.release", release)));
     let name = machine.map_or_else(|| info.machine(), |machine| machine.name.clone());
     metadata.extend(Some(name).filter(|name| !name.is_empty()).map(|name| ("wakelab.machine", name)));
-    let domains = |llcs: &Vec<u32>| {
+    let domains = |llcs: Vec<u32>| {
         let llcs = llcs.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         ("wakelab.domains", format!("{{\"cpu_llc\":[{llcs}]}}"))
     };
-    metadata.extend(machine.map(|machine| &machine.cpu_llc).or(info.cpu_llc.as_ref()).map(domains));
+    metadata.extend(machine.map(KnownMachine::llcs).or_else(|| info.cpu_llc.clone()).map(domains));
     metadata
 }
 

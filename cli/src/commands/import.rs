@@ -8,6 +8,7 @@ use anyhow::Context;
 use std::path::PathBuf;
 use wakelab_import::{BadLines, Imported, KnownMachine};
 use wakelab_input::{duration_text, files, printable};
+use wakelab_machine::Machine;
 use wakelab_report::numbers::{count, thousands};
 
 pub const EXAMPLE: &str = "\
@@ -41,10 +42,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     args.files.iter().for_each(|file| files::note(file));
     let machine = args.machine.as_deref().map(|name| wakelab_machine::get(name).context("--machine")).transpose()?;
-    let machine = machine.map(|machine| KnownMachine {
-        cpu_llc: machine.topology.cpus.iter().map(|cpu| cpu.llc).collect(),
-        name: machine.name,
-    });
+    let machine = machine.map(known);
     claim("--out", &args.out)?;
     let bar = FileBar::new();
     let progress = |done, all| bar.read(done, all);
@@ -88,6 +86,16 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     hint(format_args!("wakelab stats {} counts waits and migrations", args.out.display()));
     Ok(Exit::Done)
+}
+
+/// A machine by the kernel's numbers of its CPUs, which traces have.
+fn known(machine: Machine) -> KnownMachine {
+    let mut cpu_llc = Vec::new();
+    for (cpu, of) in (0..).zip(&machine.topology.cpus) {
+        cpu_llc.resize(machine.kernel_cpu(cpu) as usize, None);
+        cpu_llc.push(Some(of.llc));
+    }
+    KnownMachine { name: machine.name, cpu_llc }
 }
 
 /// Lines that are not understood, by event and by what is wrong with them.
