@@ -28,7 +28,9 @@ pub struct BadLines {
     pub why: WhyBad,
     /// How many.
     pub lines: u64,
-    /// The number of the first, from 1.
+    /// The file of the first, by its place among those that were imported.
+    pub file: usize,
+    /// The number of the first in that file, from 1.
     pub first: u64,
 }
 
@@ -68,7 +70,7 @@ impl WhyBad {
 impl Losses {
     /// Counts a line that is not understood.
     pub(crate) fn bad_line(&mut self, event: Option<&'static str>, why: WhyBad, number: u64) {
-        self.add_bad(BadLines { event, why, lines: 1, first: number });
+        self.add_bad(BadLines { event, why, lines: 1, file: 0, first: number });
     }
 
     fn add_bad(&mut self, of: BadLines) {
@@ -80,12 +82,12 @@ impl Losses {
         }
     }
 
-    /// Adds what another file of the same recording lacks.
-    pub(crate) fn add(&mut self, other: Losses) {
+    /// Adds what another file of the same recording lacks, by its place among them.
+    pub(crate) fn add(&mut self, file: usize, other: Losses) {
         self.lost = self.lost.saturating_add(other.lost);
         self.unread += other.unread;
         self.overwritten = self.overwritten.saturating_add(other.overwritten);
-        other.bad.into_iter().for_each(|of| self.add_bad(of));
+        other.bad.into_iter().for_each(|of| self.add_bad(BadLines { file, ..of }));
     }
 }
 

@@ -93,8 +93,39 @@ const MAX_FILES: usize = 1024;
 pub struct KnownMachine {
     /// Its name.
     pub name: String,
-    /// By CPU: the number of its last-level cache.
-    pub cpu_llc: Vec<u32>,
+    /// By the kernel's number of a CPU: the number of its last-level cache; `None` if the machine lacks that CPU.
+    pub cpu_llc: Vec<Option<u32>>,
+}
+
+impl KnownMachine {
+    /// The kernel's numbers of its CPUs.
+    fn cpus(&self) -> Vec<u32> {
+        (0..).zip(&self.cpu_llc).filter_map(|(cpu, llc)| llc.map(|_| cpu)).collect()
+    }
+
+    /// By the kernel's number of a CPU: the number of its last-level cache. A CPU that the machine lacks has one of its
+    /// own.
+    fn llcs(&self) -> Vec<u32> {
+        let mut next = self.cpu_llc.iter().flatten().max().map_or(0, |highest| highest.saturating_add(1));
+        let mut own = || {
+            next = next.saturating_add(1);
+            next - 1
+        };
+        self.cpu_llc.iter().map(|llc| llc.unwrap_or_else(&mut own)).collect()
+    }
+
+    /// The first CPU that an event names as one that does something, and that the machine lacks. A CPU on which a task
+    /// slept may be one that went offline meanwhile.
+    fn lacks(&self, event: &Event) -> Option<u32> {
+        let other = match event.kind {
+            EventKind::Woken { dest_cpu, .. } => dest_cpu,
+            EventKind::Migrate { to_cpu, .. } => Some(to_cpu),
+            EventKind::Idle { cpu, .. } | EventKind::Frequency { cpu, .. } => Some(cpu),
+            EventKind::Switch { .. } | EventKind::Waking { .. } => None,
+        };
+        let lacks = |cpu: &u32| self.cpu_llc.get(*cpu as usize).is_none_or(Option::is_none);
+        [Some(event.cpu), other].into_iter().flatten().find(lacks)
+    }
 }
 
 /// Imports the files of one recording, or the folder of a CTF trace: writes their scheduler events, merged by time, to

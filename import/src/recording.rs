@@ -14,6 +14,7 @@ use wakelab_events::recording::{
     FrequencyRow, IdleStateRow, MigrationRow, NameRow, RecordingWriter, SwitchRow, WakingRow,
 };
 use wakelab_events::stream::InOrder;
+use wakelab_input::cpulist_text;
 
 /// What was imported: how many events of each kind, and of what machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,8 +33,8 @@ pub struct Imported {
     pub late: u64,
     /// Events that are missing, of all files.
     pub losses: Losses,
-    /// The file of `losses.first_bad_line`.
-    pub bad_file: Option<PathBuf>,
+    /// The files.
+    pub files: Vec<PathBuf>,
     /// The machine and the kernel, as far as the files have them.
     pub info: TraceInfo,
     /// The times of the first and the last event, ns.
@@ -132,16 +133,14 @@ fn write(
     let mut reordered = InOrder::with_capacity(REORDER_EVENTS);
     let losses = read(&mut |event| {
         event.check().map_err(|what| ImportError::new(&files[0], what).with_hint("was the file damaged?"))?;
-        if let Some(machine) = machine.filter(|machine| event.cpu as usize >= machine.cpu_llc.len()) {
-            let what = format!(
-                "--machine: the trace has CPU {}, {} has {}",
-                event.cpu,
-                machine.name,
-                match machine.cpu_llc.len() {
-                    1 => "one CPU".to_owned(),
-                    n => format!("{n} CPUs"),
-                }
-            );
+        if let Some((machine, cpu)) = machine.and_then(|machine| Some((machine, machine.lacks(&event)?))) {
+            let cpus = machine.cpus();
+            let cpus = match cpus.len() {
+                1 if cpus == [0] => "one CPU".to_owned(),
+                n if n == machine.cpu_llc.len() => format!("{n} CPUs"),
+                _ => format!("CPUs {}", cpulist_text(&cpus)),
+            };
+            let what = format!("--machine: the trace has CPU {cpu}, {} has {cpus}", machine.name);
             return Err(ImportError::new(&files[0], what).with_hint("name the machine that was recorded"));
         }
         reordered.push(event.t_ns, event);
@@ -159,18 +158,14 @@ fn write(
     let Some(mut writer) = writer.filter(|_| found.is_some_and(|(rows, _)| rows > 0)) else {
         return Err(no_events(files, &losses, found.map_or(0, |(_, unfinished)| unfinished)));
     };
-    let mut imported = Imported { info: info.borrow().clone(), ..std::mem::take(&mut writer.imported) };
+    let mut imported =
+        Imported { info: info.borrow().clone(), files: files.to_vec(), ..std::mem::take(&mut writer.imported) };
     imported.info.names.clear();
     imported.unfinished = writer.wakeups.unfinished();
     if let Some(machine) = machine {
-        imported.info.cpu_llc = Some(machine.cpu_llc.clone());
+        imported.info.cpu_llc = Some(machine.llcs());
     }
-    for (file, of_file) in files.iter().zip(losses) {
-        if imported.losses.first_bad_line.is_none() && of_file.first_bad_line.is_some() {
-            imported.bad_file = Some(file.clone());
-        }
-        imported.losses.add(of_file);
-    }
+    losses.into_iter().enumerate().for_each(|(file, of_file)| imported.losses.add(file, of_file));
     let tracepoints = writer.seen.iter().copied().collect::<Vec<_>>().join(",");
     let mut closing = vec![
         ("wakelab.tracepoints", tracepoints),
@@ -201,7 +196,8 @@ fn no_events(files: &[PathBuf], losses: &[Losses], unfinished: u64) -> ImportErr
         return ImportError::new(file, what)
             .with_hint("record sched_wakeup, sched_switch and sched_migrate_task beside sched_waking");
     }
-    if let Some((of, worst)) = losses.iter().find_map(|of| Some((of, of.bad.iter().max_by_key(|bad| bad.lines)?))) {
+    let worst = |of: &Losses| of.bad.iter().max_by_key(|bad| bad.lines).cloned();
+    if let Some((file, of, worst)) = files.iter().zip(losses).find_map(|(file, of)| Some((file, of, worst(of)?))) {
         let event = worst.event.map(|event| format!("{event} ")).unwrap_or_default();
         let lines = if worst.lines == 1 { "line" } else { "lines" };
         let what = format!(
@@ -234,11 +230,11 @@ fn metadata(files: &[PathBuf], info: &TraceInfo, machine: Option<&KnownMachine>)
     metadata.extend(info.release.clone().map(|release| ("wakelab.release", release)));
     let name = machine.map_or_else(|| info.machine(), |machine| machine.name.clone());
     metadata.extend(Some(name).filter(|name| !name.is_empty()).map(|name| ("wakelab.machine", name)));
-    let domains = |llcs: &Vec<u32>| {
+    let domains = |llcs: Vec<u32>| {
         let llcs = llcs.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         ("wakelab.domains", format!("{{\"cpu_llc\":[{llcs}]}}"))
     };
-    metadata.extend(machine.map(|machine| &machine.cpu_llc).or(info.cpu_llc.as_ref()).map(domains));
+    metadata.extend(machine.map(KnownMachine::llcs).or_else(|| info.cpu_llc.clone()).map(domains));
     metadata
 }
 

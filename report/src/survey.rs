@@ -1,6 +1,8 @@
 //! A survey: policies by what they are worth on all loads, and on each.
 
-use crate::compare::{matrix_groups, matrix_header, matrix_json, matrix_key, matrix_model, matrix_verdict_of};
+use crate::compare::{
+    failed_text, matrix_groups, matrix_header, matrix_json, matrix_key, matrix_model, matrix_verdict_of,
+};
 use crate::numbers::{fixed, interval, signed};
 use crate::table::{table as new_table, text as table_text};
 use serde_json::{Value, json};
@@ -17,8 +19,12 @@ const WIDTH: usize = 100;
 pub fn text(found: &MatrixComparison, verdicts: &[Verdict<'_>], next: Option<&str>) -> String {
     let (ranked, idle) = ranking(found, verdicts);
     let mut text = matrix_header(found, false);
-    let _ = write!(text, "\nOver all loads, the best first, %; positive is better\n\n{}", over_all(found, &ranked));
-    let _ = write!(text, "\nBy workload, geometric means of its loads, %\n\n{}", by_workload(found, verdicts, &ranked));
+    if found.lines() > 0 {
+        let (all, each) = (over_all(found, &ranked), by_workload(found, verdicts, &ranked));
+        let _ = write!(text, "\nOver all loads, the best first, %; positive is better\n\n{all}");
+        let _ = write!(text, "\nBy workload, geometric means of its loads, %\n\n{each}");
+    }
+    text += &failed_text(found);
     text += "\n";
     let wrapped = Options::new(WIDTH).subsequent_indent("  ");
     for line in notes(found, &ranked, &idle).into_iter().chain(conclusions(found, verdicts)) {

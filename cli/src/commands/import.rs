@@ -8,6 +8,7 @@ use anyhow::Context;
 use std::path::PathBuf;
 use wakelab_import::{BadLines, Imported, KnownMachine};
 use wakelab_input::{duration_text, files, printable};
+use wakelab_machine::Machine;
 use wakelab_report::numbers::{count, thousands};
 
 pub const EXAMPLE: &str = "\
@@ -41,10 +42,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     args.files.iter().for_each(|file| files::note(file));
     let machine = args.machine.as_deref().map(|name| wakelab_machine::get(name).context("--machine")).transpose()?;
-    let machine = machine.map(|machine| KnownMachine {
-        cpu_llc: machine.topology.cpus.iter().map(|cpu| cpu.llc).collect(),
-        name: machine.name,
-    });
+    let machine = machine.map(known);
     claim("--out", &args.out)?;
     let bar = FileBar::new();
     let progress = |done, all| bar.read(done, all);
@@ -90,10 +88,20 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// A machine by the kernel's numbers of its CPUs, which traces have.
+fn known(machine: Machine) -> KnownMachine {
+    let mut cpu_llc = Vec::new();
+    for (cpu, of) in (0..).zip(&machine.topology.cpus) {
+        cpu_llc.resize(machine.kernel_cpu(cpu) as usize, None);
+        cpu_llc.push(Some(of.llc));
+    }
+    KnownMachine { name: machine.name, cpu_llc }
+}
+
 /// Lines that are not understood, by event and by what is wrong with them.
 fn say_bad_lines(found: &Imported) {
-    let file = found.bad_file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    for BadLines { event, why, lines, first } in &found.losses.bad {
+    for BadLines { event, why, lines, file, first } in &found.losses.bad {
+        let file = found.files.get(*file).map(|file| file.display().to_string()).unwrap_or_default();
         let event = event.map(|event| format!("{event} ")).unwrap_or_default();
         let what = why.words(*lines);
         let lines = count(*lines, "line").replacen(' ', &format!(" {event}"), 1);

@@ -71,7 +71,7 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
 }
 
 /// Says of which cases schedulers have no result.
-fn say_failed(found: &MatrixComparison) {
+pub(super) fn say_failed(found: &MatrixComparison) {
     const SHOWN: usize = 4;
     found.failed.iter().take(SHOWN).for_each(|row| say_error(format_args!("{}: {}", row.side, row.failed)));
     if found.failed.len() > SHOWN {

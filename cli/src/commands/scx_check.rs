@@ -116,10 +116,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let check =
         Check { scheduler: &scheduler, machines: &machines, kernel, seed, jobs, stop, fence: &fence, done: &done };
     let is_json = args.format.format == TableFormat::Json;
+    check.serve();
     if let Some(file) = &args.workload {
         return one(&check, file, &about, is_json);
     }
-    check.serve(None);
     let checked = check.check(args.budget);
     bar.finish();
     let checked = match checked {
@@ -151,8 +151,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 fn one(check: &Check<'_>, file: &Path, about: &About<'_>, is_json: bool) -> anyhow::Result<Exit> {
     let text = read_text(file).map_err(|error| anyhow::anyhow!("--workload: {error}"))?;
     let workload = from_toml(&text, file, 1).map_err(|error| anyhow::anyhow!("--workload: {error}"))?;
-    check.serve(Some(&workload));
-    let seen = match check.check_workload(&workload) {
+    let seen = match check.check_workload(&workload, &text) {
         Ok(Some(seen)) => seen,
         Ok(None) => {
             debug_assert!(check.stop.load(Ordering::Relaxed), "only a stop ends a run early");

@@ -1,6 +1,7 @@
 //! `wakelab survey`.
 
 use super::capture::{self, CaptureFlags};
+use super::matrix::{found, say_failed};
 use super::simulate::deliver;
 use super::trace::only;
 use super::whatif::is_like_the_recording;
@@ -147,9 +148,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let html = args.html.open()?;
     hint(plan.lines().last().unwrap_or_default());
-    let Some(found) = super::matrix::found(&matrix, &args.cache, &args.jobs)? else { return Ok(Exit::RunFailed) };
+    let Some(found) = found(&matrix, &args.cache, &args.jobs)? else { return Ok(Exit::RunFailed) };
     let verdicts = matrix_verdicts(&found);
-    if found.lines() > 0 {
+    if found.lines() > 0 || !found.failed.is_empty() {
         let next = next(args, &subject, &matrix, &found, &verdicts);
         let text = match args.format {
             TableOrCsv::Table => report::text(&found, &verdicts, next.as_deref()),
@@ -157,12 +158,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             TableOrCsv::Csv => matrix_csv(&found, &verdicts),
         };
         deliver(out.as_ref(), &text, args.format == TableOrCsv::Json)?;
-        if let Some(html) = html {
-            html.write(wakelab_report::html::survey(&found, &verdicts, &command_line()))?;
-        }
     }
+    if let Some(html) = html.filter(|_| found.lines() > 0) {
+        html.write(wakelab_report::html::survey(&found, &verdicts, &command_line()))?;
+    }
+    say_failed(&found);
     if found.complete {
-        return Ok(Exit::Done);
+        return Ok(if found.failed.is_empty() { Exit::Done } else { Exit::RunFailed });
     }
     let all = matrix.experiments[0].cases.len();
     tell(format_args!(

@@ -2,6 +2,7 @@
 
 use crate::support::wakelab;
 use serde_json::Value;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -68,6 +69,22 @@ fn two_sides_say_which_failed() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{errors}");
     assert!(errors.starts_with("error: netperf:TCP_RR 1 threads on test-2c v7.2 scx:"), "{errors}");
     assert!(errors.contains("hangs.bpf.o,scx.mode=1, repeat 1, seed "), "{errors}");
+}
+
+/// A survey ranks by the rows that are there, and says which are not, though there be none.
+#[test]
+fn a_survey_says_what_a_side_that_hangs_has_no_result_of() {
+    for (sides, rows) in [(&[HANGS][..], false), (&[HANGS, "SIS_PROP"], true)] {
+        let mut flags = vec!["survey", "--no-cache", "--machine", "test-2c", "--kernel", "v7.2", "--quick"];
+        flags.extend(["--budget", "1s", "--repeat", "1"]);
+        flags.extend(sides.iter().flat_map(|side| ["--only", *side]));
+        let output = wakelab(here(), &flags);
+        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains(&format!("error: {HANGS}: netperf:TCP_RR ")), "{errors}");
+        assert_eq!(text.matches(&format!("\n{HANGS} failed: ")).count(), 5, "each of its cases: {text}");
+        assert_eq!(text.contains("Over all loads, the best first"), rows, "{text}");
+    }
 }
 
 /// A run has the same numbers in a process of its own, and in that of a host, where there is no other.
@@ -157,4 +174,24 @@ fn a_printed_command_finds_the_same_again() {
     let again = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{script}{again}{}", String::from_utf8_lossy(&output.stderr));
     assert!(again.contains("has gone through __schedule() 100001 times"), "{again}");
+}
+
+/// What asks a worker has the workload: the worker's standard input is empty.
+#[test]
+fn a_worker_is_there_before_the_workload_is_read() {
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_wakelab"))
+        .args(["scx-check", &HANGS["scx:".len()..], "--machine", "test-2c", "--workload", "/dev/stdin"])
+        .env("WAKELAB_WORKER", "1")
+        .current_dir(here())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    // A first question of one byte: no scheduler is known.
+    worker.stdin.as_mut().expect("a pipe").write_all(&[1, 0, 0, 0, 0]).expect("written");
+    let mut answer = [1; 4];
+    worker.stdout.as_mut().expect("a pipe").read_exact(&mut answer).expect("it says that it knows its runs");
+    assert_eq!(answer, [0; 4], "an answer of no bytes");
+    drop(worker.stdin.take());
+    assert!(worker.wait().expect("it ends").success());
 }

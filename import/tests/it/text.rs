@@ -228,6 +228,7 @@ fn gzip_of_each_kind_is_read() {
         let (first, second) = bytes.split_at(bytes.len() / 2);
         let members = [gzip(first), gzip(second)].concat();
         let (of_gzip, of_switches, found) = imported(&[("file", &members)]).expect("imported");
+        let plain = Imported { files: found.files.clone(), ..plain };
         assert!((of_gzip, of_switches, &found) == (wakes, switches, &plain), "{at}");
         let cut = imported(&[("file", &members[..members.len() - 20])]).expect_err("cut off");
         assert!(cut.what.contains("gzip cannot be read"), "{cut}");
@@ -306,9 +307,16 @@ fn bad_lines_are_counted_with_the_first_of_them() {
     // What ends in the middle of a line may have lost digits of its last number.
     let (found, losses) = read(text.trim_end_matches("1\n")).expect("events");
     assert_eq!((found.len(), losses.bad_lines), (1, 3));
-    let (.., imported) = imported(&[("a", wakeup("1.0").as_bytes()), ("b", text.as_bytes())]).expect("imported");
-    assert_eq!((imported.losses.bad_lines, imported.losses.first_bad_line), (2, Some(2)));
-    assert!(imported.bad_file.is_some_and(|file| file.ends_with("b")));
+    // Of several files, each reason is told with the file of its first line.
+    let other = wakeup("3.0") + "  a-7 [000] d..2 1.5: sched_wakeup: comm=b pid=x\n" + &text;
+    let files = [("a", wakeup("1.0")), ("b", wakeup("2.0") + "what is this\n"), ("c", other)];
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+    let (.., imported) = imported(&files).expect("imported");
+    assert_eq!((imported.losses.bad_lines, imported.losses.first_bad_line), (4, Some(2)));
+    let firsts = imported.losses.bad.iter().map(|bad| (&imported.files[bad.file], bad.lines, bad.first));
+    let firsts: Vec<(bool, bool, u64, u64)> =
+        firsts.map(|(file, lines, first)| (file.ends_with("b"), file.ends_with("c"), lines, first)).collect();
+    assert_eq!(firsts, [(true, false, 2, 2), (false, true, 2, 2)]);
 }
 
 #[test]
@@ -468,7 +476,7 @@ fn warnings_count_lines_by_event_and_by_what_is_wrong() {
     ];
     let (found, losses) = read(&(lines.join("\n") + "\n")).expect("events");
     assert_eq!(found.len(), 2);
-    let bad = |event, why, lines, first| BadLines { event, why, lines, first };
+    let bad = |event, why, lines, first| BadLines { event, why, lines, file: 0, first };
     let expected = [
         bad(Some("sched_switch"), WhyBad::Cut, 1, 2),
         bad(Some("sched_switch"), WhyBad::CutByPager, 2, 4),
@@ -561,12 +569,16 @@ fn a_machine_that_the_user_names_says_which_cpus_share_a_cache() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("file");
     fs::write(&path, wakeup("1.0")).expect("written");
-    let into = |name: &str, cpu_llc: Vec<u32>| {
+    let into = |name: &str, cpu_llc: Vec<Option<u32>>| {
         let machine = KnownMachine { name: "mine".to_owned(), cpu_llc };
         let to = folder.path().join(name);
         import(std::slice::from_ref(&path), Some(&machine), &to, &|_, _| {}, &AtomicBool::new(false))
     };
-    assert_eq!(into("a", vec![0, 0, 2]).expect("imported").info.cpu_llc, Some(vec![0, 0, 2]));
+    let gap = vec![Some(0), Some(0), None, Some(2), None];
+    assert_eq!(into("a", gap).expect("imported").info.cpu_llc, Some(vec![0, 0, 3, 2, 4]));
+    fs::write(&path, wakeup("1.0").replace("target_cpu=001", "target_cpu=002")).expect("written");
+    let gap = into("c", vec![Some(0), Some(0), None, Some(2)]).expect_err("the wakee's CPU").to_string();
+    assert!(gap.contains("the trace has CPU 2, mine has CPUs 0-1,3"), "{gap}");
     let none = into("b", Vec::new()).expect_err("too small").to_string();
     assert!(none.contains("the trace has CPU 0, mine has 0 CPUs"), "{none}");
 }

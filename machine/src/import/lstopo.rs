@@ -15,6 +15,9 @@ use wakelab_sched::domain::MAX_CPUS;
 /// The most elements and texts of a file: a machine of 8192 CPUs with all its caches and notes has some 200,000.
 const NODES_MAX: u32 = 1_000_000;
 
+/// The most CPUs that all objects may have together: those of a machine of 8192 CPUs have each of them some ten times.
+const CPUS_OF_ALL_MAX: usize = 64 * MAX_CPUS as usize;
+
 /// The next step if a file is not as expected.
 const SAVE: &str =
     "save the file again by `lstopo --no-io --of xml`, or better a /sys tree: docs/machines.md tells how";
@@ -39,6 +42,10 @@ pub(super) fn is_xml(text: &str) -> bool {
 /// Reads what lstopo wrote. `path` is what errors name.
 pub(super) fn read(text: &str, path: &Path) -> Result<Lstopo, InputError> {
     let wrong = |what: String| InputError::new(path, what).with_hint(SAVE);
+    // A few bytes that refer to an entity may stand for megabytes, and lstopo declares none.
+    if text.contains("<!ENTITY") {
+        return Err(wrong("expected lstopo's XML, which declares no entity, found <!ENTITY".to_owned()));
+    }
     let options = ParsingOptions { allow_dtd: true, nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text.trim_start_matches('\u{feff}'), options)
         .map_err(|error| wrong(format!("expected lstopo's XML: {error}")))?;
@@ -86,13 +93,28 @@ struct Objects {
     packages: Vec<Shared>,
     nodes: Vec<Shared>,
     caches: Vec<CacheObject>,
+    /// How many CPUs all of them have together.
+    nr_cpus: usize,
 }
 
 impl Objects {
+    /// The CPUs of an object.
+    fn cpuset(&mut self, node: Node<'_, '_>) -> Result<BTreeSet<u32>, String> {
+        let cpus = cpuset(node)?;
+        self.nr_cpus += cpus.len();
+        match self.nr_cpus <= CPUS_OF_ALL_MAX {
+            true => Ok(cpus),
+            false => Err(format!(
+                "expected objects that have {CPUS_OF_ALL_MAX} CPUs at most together, those of all cpusets counted, \
+                 found more"
+            )),
+        }
+    }
+
     fn add(&mut self, node: Node<'_, '_>) -> Result<(), String> {
         let kind = node.attribute("type").ok_or("expected an object with a type")?;
         let subtype = node.attribute("subtype").or(info(node, "Type")).unwrap_or_default();
-        let into = match kind {
+        let into: fn(&mut Self) -> &mut Vec<Shared> = match kind {
             "PU" => {
                 let cpu = number(node, "os_index")?.ok_or("expected a PU with an os_index, the kernel's number")?;
                 if cpu >= MAX_CPUS || !self.pus.insert(cpu) {
@@ -100,16 +122,18 @@ impl Objects {
                 }
                 return Ok(());
             }
-            "Core" => &mut self.cores,
-            "Package" | "Socket" => &mut self.packages,
-            "Die" => &mut self.dies,
-            "Group" if subtype == "Die" => &mut self.dies,
-            "Group" if subtype == "Cluster" => &mut self.clusters,
-            "NUMANode" => &mut self.nodes,
+            "Core" => |all| &mut all.cores,
+            "Package" | "Socket" => |all| &mut all.packages,
+            "Die" => |all| &mut all.dies,
+            "Group" if subtype == "Die" => |all| &mut all.dies,
+            "Group" if subtype == "Cluster" => |all| &mut all.clusters,
+            "NUMANode" => |all| &mut all.nodes,
+            // Of memory, not of CPUs.
+            "MemCache" => return Ok(()),
             _ => return self.add_cache(kind, node),
         };
-        let shared = Shared { os_index: number(node, "os_index")?, cpus: cpuset(node)? };
-        into.push(shared);
+        let shared = Shared { os_index: number(node, "os_index")?, cpus: self.cpuset(node)? };
+        into(self).push(shared);
         Ok(())
     }
 
@@ -131,7 +155,8 @@ impl Objects {
         };
         let bytes = node.attribute("cache_size").map_or(Ok(0), str::parse::<u64>);
         let bytes = bytes.map_err(|_| "expected a cache_size in bytes".to_owned())?;
-        self.caches.push(CacheObject { level, holds, kib: (bytes >> 10).min(1 << 30), cpus: cpuset(node)? });
+        let cpus = self.cpuset(node)?;
+        self.caches.push(CacheObject { level, holds, kib: (bytes >> 10).min(1 << 30), cpus });
         Ok(())
     }
 
@@ -161,10 +186,11 @@ impl Objects {
         }
         let mut lists = |shared: &[Shared], id: &str, of: &str| {
             for (number, shared) in (0u32..).zip(shared) {
+                let all = list(shared.cpus.iter().copied());
                 for cpu in shared.cpus.intersection(&self.pus) {
                     put(format!("{CPU}/cpu{cpu}/topology/{id}"), number.to_string());
                     if !of.is_empty() {
-                        put(format!("{CPU}/cpu{cpu}/topology/{of}"), list(shared.cpus.iter().copied()));
+                        put(format!("{CPU}/cpu{cpu}/topology/{of}"), all.clone());
                     }
                 }
             }
@@ -175,13 +201,14 @@ impl Objects {
         lists(&self.clusters, "cluster_id", "cluster_cpus_list");
         let mut indexes: BTreeMap<u32, u32> = BTreeMap::new();
         for cache in &self.caches {
+            let all = list(cache.cpus.iter().copied());
             for &cpu in cache.cpus.intersection(&self.pus) {
                 let index = indexes.entry(cpu).or_default();
                 let file = |name: &str| format!("{CPU}/cpu{cpu}/cache/index{index}/{name}");
                 put(file("level"), cache.level.to_string());
                 put(file("type"), cache.holds.to_owned());
                 put(file("size"), format!("{}K", cache.kib));
-                put(file("shared_cpu_list"), list(cache.cpus.iter().copied()));
+                put(file("shared_cpu_list"), all.clone());
                 *index += 1;
             }
         }

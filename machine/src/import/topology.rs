@@ -263,6 +263,13 @@ fn note_core_ids(sys: &Sys<'_>, cores: &Groups, ids: &[Option<i64>]) {
 /// The packages, by their numbers, or by the lists if the firmware has no numbers.
 fn packages(sys: &Sys<'_>, isa: Option<Isa>) -> Result<Groups, InputError> {
     const ID_FILE: &str = "physical_package_id";
+    // The number of a socket is unique only within its book: tl_to_masks() takes that of the container.
+    if isa == Some(Isa::S390)
+        && let Some(packages) = read_lists(sys, PACKAGE)?
+    {
+        same_id(sys, &packages, PACKAGE[0], &self::ids(sys, ID_FILE)?, ID_FILE)?;
+        return Ok(packages);
+    }
     if !(0..sys.len()).any(|cpu| sys.tree.has(&path(sys, cpu, ID_FILE)))
         && let Some(packages) = read_lists(sys, PACKAGE)?
     {
@@ -276,7 +283,9 @@ fn packages(sys: &Sys<'_>, isa: Option<Isa>) -> Result<Groups, InputError> {
     if ids.iter().any(|&id| id < 0) {
         return need(sys, PACKAGE, "the list of the package's CPUs, as physical_package_id is -1");
     }
-    let packages = sys.same(&ids);
+    let (drawers, books) = (self::ids(sys, "drawer_id")?, self::ids(sys, "book_id")?);
+    let keys: Vec<_> = ids.iter().zip(drawers.iter().zip(&books)).collect();
+    let packages = sys.same(&keys);
     // powerpc lists the node's CPUs: topology_core_cpumask() is cpu_cpu_mask().
     if isa != Some(Isa::Powerpc) {
         agree(sys, &packages, PACKAGE, ID_FILE)?;

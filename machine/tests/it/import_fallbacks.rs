@@ -157,6 +157,24 @@ fn the_llc_of_s390_is_the_socket_and_its_books_are_said() {
 }
 
 #[test]
+fn sockets_of_s390_are_numbered_in_each_book() {
+    let alike = [
+        ("cpu/cpu{0-3}/polarization", "horizontal"),
+        ("cpu/cpu{0-3}/topology/physical_package_id", "0"),
+        ("cpu/cpu{0,1}/topology/book_id", "0"),
+        ("cpu/cpu{2,3}/topology/book_id", "1"),
+    ];
+    let numbers = Sysfs::empty().with("cpu/online", "0-3").with("cpu/cpu{0-3}/topology/thread_siblings_list", "{}");
+    let numbers = alike.iter().fold(numbers, |sysfs, (path, content)| sysfs.with(path, content));
+    let sockets = |of: &Imported| each(of, |cpu| (cpu.package, cpu.llc));
+    assert_eq!(sockets(&imported(&numbers)), [(0, 0), (0, 0), (1, 1), (1, 1)]);
+    let lists = numbers
+        .with("cpu/cpu{0,1}/topology/core_siblings_list", "0-1")
+        .with("cpu/cpu{2,3}/topology/core_siblings_list", "2-3");
+    assert_eq!(sockets(&imported(&lists)), [(0, 0), (0, 0), (1, 1), (1, 1)]);
+}
+
+#[test]
 fn the_architecture_is_told_by_files_that_only_it_has() {
     for (path, content, arch, note) in [
         ("cpu/cpu{0-3}/regs/identification/midr_el1", "0x410fd460", Arch::Arm64, ""),

@@ -55,12 +55,33 @@ fn an_error_names_the_file_its_line_and_the_next_step() {
 }
 
 #[test]
+fn a_cache_of_memory_is_none_of_cpus() {
+    let cache = "<object type=\"MemCache\" cpuset=\"0x0000000f\" cache_size=\"17179869184\" depth=\"1\" \
+                 cache_type=\"0\">";
+    let node = "<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x0000000f\" local_memory=\"1024\"/>";
+    let cached = TWO_PACKAGES.replace(node, &format!("{cache}{node}</object>"));
+    assert_ne!(cached, TWO_PACKAGES);
+    assert_eq!(read(&cached).file, read(TWO_PACKAGES).file);
+}
+
+#[test]
 fn an_entity_that_grows_is_refused() {
     let bomb = "<?xml version=\"1.0\"?><!DOCTYPE topology [<!ENTITY a \"xxxxxxxxxx\"><!ENTITY b \
                 \"&a;&a;&a;&a;&a;&a;&a;&a;\"><!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;&b;\"><!ENTITY d \
                 \"&c;&c;&c;&c;&c;&c;&c;&c;\">]>\
                 <topology>&d;&d;&d;&d;</topology>";
     assert!(refused(bomb).hint.is_some());
+    let flat = "<!DOCTYPE topology [<!ENTITY m \"0xff\">]><topology><object type=\"Core\" \
+                cpuset=\"&m;\"/></topology>";
+    assert!(refused(flat).what.contains("which declares no entity"));
+}
+
+#[test]
+fn objects_with_more_cpus_than_a_machine_has_are_refused() {
+    let cache = format!("<object type=\"L1Cache\" cpuset=\"0x{}\"/>", "f".repeat(8192 / 4));
+    let package = "<object type=\"Package\"";
+    let error = refused(&TWO_PACKAGES.replacen(package, &(cache.repeat(65) + package), 1));
+    assert!(error.line.is_some() && error.what.contains("524288 CPUs at most together"), "{error}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(crate) fn failed_lines(found: &MatrixComparison) -> Vec<String> {
 }
 
 /// The same as a part of a table's text.
-pub(super) fn failed_text(found: &MatrixComparison) -> String {
+pub(crate) fn failed_text(found: &MatrixComparison) -> String {
     if found.failed.is_empty() {
         return String::new();
     }

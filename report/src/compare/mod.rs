@@ -17,9 +17,10 @@ use differences::differences;
 pub use json::{json, matrix_json};
 pub use lkml::{lkml, matrix_lkml};
 pub(crate) use matrix::{
-    FAILED, differences as matrix_differences, failed_lines as matrix_failed_lines, groups as matrix_groups,
-    header as matrix_header, kernels as matrix_kernels, key as matrix_key, machines as matrix_machines,
-    matrix_verdict_lines, model as matrix_model, overs as matrix_overs, power_lines as matrix_power_lines,
+    FAILED, differences as matrix_differences, failed_lines as matrix_failed_lines, failed_text,
+    groups as matrix_groups, header as matrix_header, kernels as matrix_kernels, key as matrix_key,
+    machines as matrix_machines, matrix_verdict_lines, model as matrix_model, overs as matrix_overs,
+    power_lines as matrix_power_lines,
 };
 pub(crate) use matrix::{Group as MatrixGroup, Line as MatrixLine, PowerLine as MatrixPowerLine};
 pub use matrix::{matrix_plan, matrix_table};

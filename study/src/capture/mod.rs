@@ -8,6 +8,7 @@
 
 mod causes;
 mod conversations;
+mod cpu_numbers;
 mod cycle;
 mod fidelity;
 mod groups;
@@ -28,6 +29,7 @@ pub use whatif::{RecordedSide, RunTimes, WhatIfError, experiment, recorded_side}
 use crate::recordings::{Progress, report_share};
 use crate::stats::about;
 use crate::time_ordered::TimeOrdered;
+use cpu_numbers::CpuNumbers;
 use fidelity::Seen;
 use groups::Group;
 use replay::{Activity, Replayed};
@@ -38,7 +40,7 @@ use wakelab_events::stream::{
     CpuValue, CpuValues, Names, RunDescription, Source, Switch, Switches, TaskGroup, TaskGroups, TaskLife, TaskLives,
     TaskMoment, TaskMoments, TaskName, WakeCause, WakeCauses,
 };
-use wakelab_input::duration_text;
+use wakelab_input::{cpulist_text, duration_text};
 use wakelab_machine::Machine;
 
 /// The most steps that are held of a recording.
@@ -201,21 +203,21 @@ pub enum CaptureError {
         /// The next step.
         hint: &'static str,
     },
-    /// The machine has fewer CPUs than the recording.
+    /// The recording has a CPU that the machine lacks.
     #[error(
-        "{path}: the recording has CPU {cpu}, {machine} has {}\n  hint: name the machine that was recorded with \
-         --machine; `wakelab machine import` on it writes its file",
-        cpus_in_words(*nr_cpus)
+        "{path}: the recording has CPU {cpu}, {machine} has {cpus}
+  hint: name the machine that was recorded with \
+         --machine; `wakelab machine import` on it writes its file"
     )]
     Machine {
         /// The source.
         path: String,
-        /// The highest CPU that it has.
+        /// The kernel's number of that CPU.
         cpu: u32,
         /// The machine.
         machine: String,
-        /// How many CPUs the machine has.
-        nr_cpus: u32,
+        /// The CPUs that the machine has, in words.
+        cpus: String,
     },
     /// No workload can be made of it.
     #[error("{path}: the window cannot be made into a workload: {what}\n  hint: {hint}")]
@@ -229,15 +231,21 @@ pub enum CaptureError {
     },
 }
 
-fn cpus_in_words(nr: u32) -> String {
-    if nr == 1 { "one CPU".to_owned() } else { format!("{nr} CPUs") }
+/// The error that the machine lacks a CPU.
+fn lacks(source: &Source, machine: &Machine, cpu: u32) -> CaptureError {
+    let cpus = match (&machine.cpu_ids, machine.topology.nr_cpus()) {
+        (Some(ids), _) => format!("CPUs {}", cpulist_text(ids)),
+        (None, 1) => "one CPU".to_owned(),
+        (None, nr) => format!("{nr} CPUs"),
+    };
+    CaptureError::Machine { path: shown(source), cpu, machine: machine.name.clone(), cpus }
 }
 
 /// Makes a workload of a source.
 ///
 /// # Errors
-/// Fails if it cannot be read, or has no switches, if nothing happens in the window, if the machine has fewer CPUs than
-/// the recording, or if what happens makes no workload that is valid.
+/// Fails if it cannot be read, or has no switches, if nothing happens in the window, if the machine lacks a CPU of the
+/// recording, or if what happens makes no workload that is valid.
 pub fn capture(
     source: &Source,
     options: &CaptureOptions<'_>,
@@ -245,7 +253,10 @@ pub fn capture(
 ) -> Result<Captured, CaptureError> {
     let about = about(source)?;
     let mut lines = follow(source, &about, options, progress)?;
-    let control = TaskGroups::of(source, lines.to_ns)?;
+    let mut control = TaskGroups::of(source, lines.to_ns)?;
+    if let Some(numbers) = CpuNumbers::of(options.machine, about.recorded) {
+        numbers.renumber_groups(&mut control);
+    }
     task_groups::assign(&mut lines, &control);
     causes::settle(&mut lines);
     causes::add_replies(&mut lines);
@@ -388,9 +399,13 @@ fn follow(
     let tick_ns =
         wakelab_kernel::Preset::get(&about.kernel).map_or(TICK_NS, |kernel| 1_000_000_000 / u64::from(kernel.hz.value));
     let mut follower = Follower::new(options.machine, tick_ns, !about.recorded, from, MOST_STEPS);
+    let numbers = options.machine.zip(CpuNumbers::of(options.machine, about.recorded));
     let files = source.wakeups();
     let (mut next, mut count, mut complete) = (Some(first), 0u32, true);
-    while let Some((t_ns, event)) = next.filter(|(t_ns, _)| *t_ns < to) {
+    while let Some((t_ns, mut event)) = next.filter(|(t_ns, _)| *t_ns < to) {
+        if let Some((machine, numbers)) = &numbers {
+            numbers.renumber(&mut event).map_err(|cpu| lacks(source, machine, cpu))?;
+        }
         follower.advance_to(t_ns);
         match event {
             Happens::Name(named) => follower.name(&named),
@@ -423,12 +438,9 @@ fn follow(
         return Err(nothing(source, "no events after --from", hint));
     }
     match options.machine {
-        Some(machine) if lines.busy_ns.len() > machine.topology.nr_cpus() as usize => Err(CaptureError::Machine {
-            path: shown(source),
-            cpu: lines.busy_ns.len() as u32 - 1,
-            machine: machine.name.clone(),
-            nr_cpus: machine.topology.nr_cpus(),
-        }),
+        Some(machine) if lines.busy_ns.len() > machine.topology.nr_cpus() as usize => {
+            Err(lacks(source, machine, lines.busy_ns.len() as u32 - 1))
+        }
         _ => Ok(lines),
     }
 }

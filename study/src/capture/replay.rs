@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// How long a task runs while others are ready, ns.
 const SLICE_NS: u64 = 3_000_000;
-/// The most steps that are done; what comes after them is not looked at.
+/// The most steps and pieces of work that are done; what comes after them is not looked at.
 const MOST_STEPS: u64 = 3_000_000;
 /// The most tasks at a time.
 const MOST_TASKS: usize = 200_000;
@@ -268,6 +268,8 @@ impl<'a> Play<'a> {
 
     /// A piece of a task's work is done.
     fn ran(&mut self, number: usize) {
+        // A piece counts as a step: work may take years.
+        self.steps += 1;
         let player = &mut self.players[number];
         player.left_ns -= player.piece_ns;
         self.of[player.of.0].ran_ns += player.piece_ns;
@@ -486,6 +488,17 @@ mod tests {
         let found = replay(&lines, &hogs.each_ref(), 90 * MS);
         assert_eq!(found.of.iter().map(|of| of.ran_ns).sum::<u64>(), 180 * MS);
         assert!(found.of.iter().all(|of| of.ran_ns.abs_diff(60 * MS) <= SLICE_NS), "{found:?}");
+    }
+
+    #[test]
+    fn work_of_a_century_is_followed_as_far_as_steps_go() {
+        let century = 1 << 61;
+        let mut lines = Timelines { to_ns: century, busy_ns: vec![century], ..Timelines::default() };
+        lines.tasks.push(Timeline { ran_ns: century, ..Timeline::default() });
+        let program = CapturedProgram { first: Vec::new(), for_ever: vec![CapturedOp::Run(Amount::Ns(century))] };
+        let found = replay(&lines, &[&Group::of(&lines, BTreeMap::from([(0, program)]))], century);
+        assert!(found.length_ns <= MOST_STEPS * SLICE_NS, "{found:?}");
+        assert_eq!(found.of[0].ran_ns, found.length_ns, "it has run all the time");
     }
 
     #[test]

@@ -171,15 +171,15 @@ struct Subject<'a> {
     /// The number of its machine.
     machine: usize,
     workload: &'a Workload,
-    /// The text that the workload was read from; `None` for that of a file.
-    toml: Option<&'a str>,
+    /// The text that the workload was read from: a worker cannot read again what came through a pipe.
+    toml: &'a str,
 }
 
 /// A run that a worker of the fence is asked for, as in [`Check::once_here`].
 #[derive(Debug, Serialize, Deserialize)]
 struct Question {
     machine: usize,
-    toml: Option<String>,
+    toml: String,
     until: u64,
     timeout_ms: u32,
 }
@@ -247,22 +247,20 @@ impl Check<'_> {
         Ok(checked)
     }
 
-    /// Checks one workload on the first machine.
+    /// Checks one workload on the first machine. `toml` is the text that it was read from, at one instance.
     ///
     /// # Errors
     /// As [`Check::check`].
-    pub fn check_workload(&self, workload: &Workload) -> Result<Option<Seen>, SimError> {
-        self.runs(Subject { machine: 0, workload, toml: None }, None)
+    pub fn check_workload(&self, workload: &Workload, toml: &str) -> Result<Option<Seen>, SimError> {
+        self.runs(Subject { machine: 0, workload, toml }, None)
     }
 
-    /// In a worker of the fence: makes the runs that it is asked for, and does not return. `workload` is that of
-    /// [`check_workload`](Self::check_workload), if that is called.
-    pub fn serve(&self, workload: Option<&Workload>) {
-        serve(|question: Question| -> Result<Found, String> {
-            let Question { machine, toml, until, timeout_ms } = question;
-            let drawn = toml.as_deref().map(read_toml).transpose().map_err(|error| error.to_string())?;
-            let workload = drawn.as_ref().or(workload).ok_or("no workload")?;
-            self.once_here(Subject { machine, workload, toml: None }, until, timeout_ms).map_err(|e| e.to_string())
+    /// In a worker of the fence: makes the runs that it is asked for, and does not return. To be called before a
+    /// workload is read.
+    pub fn serve(&self) {
+        serve(|Question { machine, toml, until, timeout_ms }| -> Result<Found, String> {
+            let workload = &read_toml(&toml).map_err(|error| error.to_string())?;
+            self.once_here(Subject { machine, workload, toml: &toml }, until, timeout_ms).map_err(|e| e.to_string())
         });
     }
 
@@ -341,7 +339,7 @@ impl Check<'_> {
     /// Runs what was drawn; `None` if it was stopped.
     fn look_at(&self, load: &Load, only: Option<Kind>) -> Result<Option<Seen>, SimError> {
         let toml = load.to_toml(&[]);
-        self.runs(Subject { machine: load.machine, workload: &read_toml(&toml)?, toml: Some(&toml) }, only)
+        self.runs(Subject { machine: load.machine, workload: &read_toml(&toml)?, toml: &toml }, only)
     }
 
     /// Runs a workload, and again for longer if something has to be looked at more closely; with `only`, for what is of
@@ -398,7 +396,7 @@ impl Check<'_> {
 
     /// One run, behind the fence.
     fn once(&self, subject: Subject<'_>, until: u64, timeout_ms: u32) -> Result<Found, SimError> {
-        let question = Question { machine: subject.machine, toml: subject.toml.map(str::to_owned), until, timeout_ms };
+        let question = Question { machine: subject.machine, toml: subject.toml.to_owned(), until, timeout_ms };
         match self.fence.ask(&question, self.stop) {
             Asked::Answer(answer) => {
                 let answer: Result<Found, String> = answer;

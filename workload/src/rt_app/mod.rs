@@ -19,6 +19,7 @@ use crate::{Call, Channel, Group, Op, Program, SLACK_MEAN, Task, Workload};
 use json::{Cx, Object, Place};
 use policy::Policy;
 use program::{Resource, Resources, Shared, of_start};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thread::Thread;
@@ -35,16 +36,18 @@ pub struct RtApp {
     cpu_sets: Vec<Vec<u32>>,
 }
 
+/// The most control groups of a file.
+const GROUPS_MAX: usize = 100_000;
+
 /// The control groups that threads name, those above before those in them, with the weight that the kernel gives new
-/// ones. Copies of a file share them, as their paths are the same.
-fn groups(threads: &[Thread]) -> Vec<Group> {
+/// ones, and their numbers by their paths, from 1. Copies of a file share them, as their paths are the same.
+fn groups(threads: &[Thread]) -> (Vec<Group>, HashMap<&str, u32>) {
     let mut groups: Vec<Group> = vec![];
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
     for (path, _) in of_start(threads).filter_map(|thread| thread.taskgroup.as_ref()) {
         let mut parent = 0;
-        let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
-        for name in ends.map(|end| &path[..end]) {
-            let known = groups.iter().position(|group| group.name == name);
-            parent = 1 + known.unwrap_or_else(|| {
+        for name in and_above(path) {
+            parent = *numbers.entry(name).or_insert_with(|| {
                 groups.push(Group {
                     name: name.to_owned(),
                     parent,
@@ -56,17 +59,30 @@ fn groups(threads: &[Thread]) -> Vec<Group> {
                     cpus: None,
                     autogroup: false,
                 });
-                groups.len() - 1
-            }) as u32;
+                groups.len() as u32
+            });
         }
     }
-    groups
+    (groups, numbers)
 }
 
-/// The number of a thread's group among those, from 1; 0 for the root.
-fn group_of(groups: &[Group], thread: &Thread) -> u32 {
-    let named = |(path, _): &(String, Place)| groups.iter().position(|group| group.name == *path);
-    thread.taskgroup.as_ref().and_then(named).map_or(0, |at| at as u32 + 1)
+/// The paths of a group and of those above it, the highest first.
+fn and_above(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+    ends.map(|end| &path[..end])
+}
+
+/// Refuses a file with too many control groups.
+fn check_groups(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
+    let mut all: HashSet<&str> = HashSet::new();
+    for (path, place) in of_start(threads).filter_map(|thread| thread.taskgroup.as_ref()) {
+        all.extend(and_above(path));
+        if all.len() > GROUPS_MAX {
+            let what = format!("with this one there are {} control groups; expected {GROUPS_MAX} at most", all.len());
+            return Err(place.error(cx.path, what));
+        }
+    }
+    Ok(())
 }
 
 /// The keys that a file may have.
@@ -121,6 +137,7 @@ impl RtApp {
         global::resources(&cx, root.get(&cx, "resources")?)?;
         let tasks = root.need(&cx, "tasks", "{\"thread0\": {\"run\": 1000, \"sleep\": 9000}}")?;
         let threads = tasks::read(&cx, tasks, policy)?;
+        check_groups(&cx, &threads)?;
         let file = Self::of_threads(&cx, threads)?;
         file.workload(1, false).validate(NR_CPUS_MAX).map_err(|error| file.locate(error))?;
         Ok((file, cx.into_warnings()))
@@ -163,7 +180,7 @@ impl RtApp {
         let name = |name: &str, number: u32, of: u32| {
             if numbered && of > 1 { format!("{name} {number}") } else { name.to_owned() }
         };
-        let groups = groups(&self.threads);
+        let (groups, numbers) = groups(&self.threads);
         let mut channels = vec![];
         let mut tasks = vec![];
         for copy in 0..copies {
@@ -175,6 +192,7 @@ impl RtApp {
             );
             let own: Arc<[u32]> = (first..channels.len() as u32).collect();
             for (program, thread) in of_start(&self.threads).enumerate() {
+                let group = thread.taskgroup.as_ref().map_or(0, |(path, _)| numbers[path.as_str()]);
                 tasks.extend((0..thread.instances).map(|i| Task {
                     name: name(&thread.name, copy * thread.instances + i, copies * thread.instances),
                     program: program as u32,
@@ -191,7 +209,7 @@ impl RtApp {
                     uclamp_min: thread.uclamp.min,
                     uclamp_max: thread.uclamp.max,
                     realtime: thread.realtime,
-                    group: group_of(&groups, thread),
+                    group,
                 }));
             }
         }

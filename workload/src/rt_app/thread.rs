@@ -112,14 +112,22 @@ fn phases(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec<Ph
     }
     let all = all.object(cx, "phases, such as {\"light\": {\"run\": 1000, \"sleep\": 9000}}")?;
     let mut phases = vec![];
+    let mut left_out = None;
     for prop in &all.props {
         let object = prop.object(cx, "a phase, such as {\"run\": 1000, \"sleep\": 9000}")?;
-        phases.push(some_events(cx, Phase::read(cx, &object, name)?, &object)?);
+        let phase = Phase::read(cx, &object, name)?;
+        left_out = left_out.or_else(|| may_have_waited(&phase, &object, &PHASE_KEYS).cloned());
+        phases.push(some_events(cx, phase, &object)?);
     }
     if phases.is_empty() {
         return Err(all.place.error(cx.path, "expected one or more phases, found {}"));
     }
-    Ok((times(cx, object)?.unwrap_or(None), phases))
+    let times = times(cx, object)?.unwrap_or(None);
+    // A phase that repeats for ever has been looked at by itself, and is the last that is reached.
+    if times.is_none() && phases.iter().all(|phase| phase.times.is_some()) {
+        still_waits(cx, &phases, left_out.as_ref())?;
+    }
+    Ok((times, phases))
 }
 
 /// The events of the thread itself, as one phase. It has the thread's policy and CPUs.
@@ -132,25 +140,33 @@ fn one_phase(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec
     }
     let times = times(cx, object)?.unwrap_or(None);
     let phase = Phase { place: object.place.clone(), times, sched: Sched::default(), cpus: None, steps };
-    still_waits(cx, &phase, object, &KEYS)?;
+    let left_out = may_have_waited(&phase, object, &KEYS).filter(|_| times.is_none());
+    still_waits(cx, std::slice::from_ref(&phase), left_out)?;
     Ok((Some(1), vec![some_events(cx, phase, object)?]))
 }
 
-/// Refuses a phase that repeats for ever and waits for nothing, if something that may have waited was left out of it:
-/// read leniently, a thread that waits would otherwise compute for ever.
-fn still_waits(cx: &Cx<'_>, phase: &Phase, object: &Object<'_>, keys: &[&str]) -> Result<(), WorkloadError> {
-    let steps = &phase.steps;
+/// The first key of a phase that may have waited and was left out of it.
+fn may_have_waited<'p>(phase: &Phase, object: &'p Object<'_>, keys: &[&str]) -> Option<&'p Place> {
+    // Steps are in the order of their keys.
+    let mut steps = phase.steps.iter().map(|step| &step.place).peekable();
     let left_out = |prop: &&Prop<'_>| {
-        !keys.contains(&prop.name) && event::may_block(prop.name) && !steps.iter().any(|step| step.place == prop.place)
+        let is_step = steps.next_if_eq(&&prop.place).is_some();
+        !is_step && !keys.contains(&prop.name) && event::may_block(prop.name)
     };
-    let Some(prop) = object.props.iter().find(left_out) else { return Ok(()) };
-    if steps.is_empty() || steps.iter().any(|step| step.event.blocks()) {
+    object.props.iter().find(left_out).map(|prop| &prop.place)
+}
+
+/// Refuses phases that repeat for ever and wait for nothing, if something that may have waited was left out of them:
+/// read leniently, a thread that waits would otherwise compute for ever.
+fn still_waits(cx: &Cx<'_>, phases: &[Phase], left_out: Option<&Place>) -> Result<(), WorkloadError> {
+    let mut steps = phases.iter().flat_map(|phase| &phase.steps).peekable();
+    let Some(left_out) = left_out.filter(|_| steps.peek().is_some() && !steps.any(|step| step.event.blocks())) else {
         return Ok(());
-    }
+    };
     let what = "this may wait, and is not modelled: without it the thread would compute for ever, which --lenient \
                 does not do";
     let hint = "put a \"sleep\", a \"timer\" or a \"sem_wait\" of the time it takes in its place";
-    Err(prop.place.error(cx.path, what).with_hint(Some(hint.to_owned())))
+    Err(left_out.error(cx.path, what).with_hint(Some(hint.to_owned())))
 }
 
 /// Refuses a phase without events.
@@ -219,7 +235,8 @@ impl Phase {
             cpus: cpus(cx, object)?,
             steps,
         };
-        still_waits(cx, &phase, object, &PHASE_KEYS)?;
+        let left_out = may_have_waited(&phase, object, &PHASE_KEYS).filter(|_| phase.times.is_none());
+        still_waits(cx, std::slice::from_ref(&phase), left_out)?;
         Ok(phase)
     }
 }

@@ -60,6 +60,22 @@ fn timers_and_forks_of_rt_app() {
     assert_eq!(rt_app(&format!("\"t\": {{\"loop\": 1, {} \"run\": 10}}, {children}", forks)), 1);
 }
 
+#[test]
+fn control_groups_of_rt_app() {
+    let groups = |count| {
+        let mut text = String::new();
+        for i in 0..count {
+            let _ = write!(text, "\"t{i}\": {{\"taskgroup\": \"/a/g{i}\", \"run\": 10, \"sleep\": 10}},");
+        }
+        text
+    };
+    let one_of_many = "\"many\": {\"instance\": 100000, \"taskgroup\": \"/a/g99998\", \"run\": 10, \"sleep\": 10}";
+    assert_eq!(rt_app(&(groups(99_999) + one_of_many)), 199_999);
+    let text = format!("{{\"tasks\": {{{}}}}}", groups(100_000).trim_end_matches(','));
+    let error = RtApp::parse(Path::new("large.json"), &text, false).expect_err("too many").to_string();
+    assert!(error.contains("with this one there are 100001 control groups; expected 100000 at most"), "{error}");
+}
+
 /// One thread forks the next, and so on: a search of each thread's children, or one that calls itself, ends late.
 #[test]
 fn a_chain_of_forks() {

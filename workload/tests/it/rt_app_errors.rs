@@ -189,6 +189,18 @@ fn a_waiter_is_never_made_a_hog() {
         // What waits besides keeps it from that.
         assert!(parse(&thread(&format!("{waits}, \"sleep\": 10")), true).is_ok(), "{waits}");
     }
+    // So does what does not repeat for ever, or waits in another phase.
+    let finite = ["\"loop\": 10, \"run\": 2000, \"iorun\": 4096", "\"run\": 2000, \"loop\": 10, \"poll\": 3"];
+    for waits in finite {
+        assert!(parse(&thread(waits), true).is_ok(), "{waits}");
+    }
+    let phases =
+        |b: &str| thread(&format!("\"phases\": {{\n\"a\": {{\"run\": 1000, \"iorun\": 4096}}, \"b\": {{{b}}}}}"));
+    for waits_or_is_a_hog in ["\"sleep\": 9000", "\"loop\": -1, \"run\": 1"] {
+        assert!(parse(&phases(waits_or_is_a_hog), true).is_ok(), "{waits_or_is_a_hog}");
+    }
+    let error = parse(&phases("\"run\": 1"), true).expect_err("both phases would compute for ever");
+    assert!(error.starts_with("w.json:3: `tasks.t.phases.a.iorun`: this may wait"), "{error}");
     // A hog that was one may have remarks.
     assert!(parse(&thread("\"run\": 2000,\n\"comment\": \"all day\""), true).is_ok());
 }
