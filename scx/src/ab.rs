@@ -3,16 +3,15 @@
 
 use crate::args::Args;
 use crate::command::CommandGroup;
-use crate::compare::Better;
 use crate::scheduler::Scheduler;
 use crate::signals::Signals;
-use crate::statistics::{Difference, WELCH, difference, mean, std_pct};
 use crate::stats::Metrics;
 use crate::{features, server};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use wakelab_statistics::{Better, Difference, WELCH, difference, mean, std_pct};
 
 /// The result of one turn.
 #[derive(Clone, Debug, Default)]

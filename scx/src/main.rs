@@ -9,7 +9,6 @@ mod capabilities;
 #[path = "../../record/src/command.rs"]
 #[allow(dead_code, reason = "shared with the recorder, which also needs the exit code of the command")]
 mod command;
-mod compare;
 mod costs;
 mod decision_rows;
 mod domains;
@@ -27,9 +26,6 @@ mod server;
 #[path = "../../record/src/signals.rs"]
 mod signals;
 mod sis_param;
-#[path = "../../study/src/statistics.rs"]
-#[allow(dead_code, reason = "a comparison here takes a part of it")]
-mod statistics;
 mod stats;
 mod wire;
 

@@ -1,4 +1,4 @@
-//! Means, spreads, whether two means differ, and rank correlation.
+//! Means, spreads, and whether two means differ.
 //!
 //! Let *b* be the base values, with mean b̄, sample variance s²ᵦ and number nᵦ, and *w* the values of the other side:
 //!
@@ -12,7 +12,10 @@
 //!    base, which is the denominator, and excludes 0 exactly if p < 0.05. It has no ends if the mean of the base is not
 //!    told from 0 at that level (b̄² ≤ t² v_b).
 
-use crate::compare::Better;
+mod better;
+
+pub use better::Better;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The name of the test.
