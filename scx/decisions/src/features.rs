@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 
-/// The names by bit, as `enum feature` of src/bpf/intf.h.
+/// The names by bit, as `enum feature` of scx/src/bpf/intf.h.
 pub const NAMES: [&str; 16] = [
     "SIS_CORE",
     "SIS_UTIL",
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn bits_are_the_programs() {
-        let header = include_str!("bpf/intf.h");
+        let header = include_str!("../../src/bpf/intf.h");
         for (at, name) in NAMES.iter().enumerate() {
             assert!(header.contains(&format!("\t{name} = 1 << {at},\n")), "{name}");
         }

@@ -1,8 +1,8 @@
-//! The records of the ring buffer, as src/bpf/record.h declares them.
+//! The records of the ring buffer, as scx/src/bpf/record.h declares them.
 
 use bytemuck::{Pod, Zeroable};
 
-/// MAX_CPUS of src/bpf/intf.h.
+/// MAX_CPUS of scx/src/bpf/intf.h.
 pub const MAX_CPUS: usize = 1024;
 /// The LLCs of a record.
 pub const MAX_LLCS: usize = 64;

@@ -44,7 +44,7 @@ fn is_ignored(signal: i32) -> bool {
 
 /// Tests that raise signals hold this, because every [`Signals`] of the process remembers them.
 #[cfg(test)]
-pub static RAISING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+static RAISING: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[cfg(test)]
 mod tests {
