@@ -1,24 +1,20 @@
 //! How long instructions take: `cargo run --release -p wakelab-bpf --example speed`.
 
-#[path = "../tests/it/machine/asm.rs"]
-mod asm;
-#[path = "../tests/it/machine/kernel.rs"]
-mod kernel;
-
-use kernel::TestKernel;
 use std::time::Instant;
 use wakelab_bpf::image::MapKind;
 use wakelab_bpf::machine::Limits;
+use wakelab_testing::bpf_asm;
+use wakelab_testing::bpf_kernel::{self, TestKernel};
 
 const LOOPS: u64 = 2_000_000;
 
 fn main() {
     let maps = || {
         vec![
-            asm::map("array", MapKind::Array, 4, 64, 16),
-            asm::map("percpu", MapKind::PercpuArray, 4, 64, 1),
-            asm::map("hash", MapKind::Hash, 8, 64, 1024),
-            asm::map("tasks", MapKind::TaskStorage, 4, 64, 0),
+            bpf_asm::map("array", MapKind::Array, 4, 64, 16),
+            bpf_asm::map("percpu", MapKind::PercpuArray, 4, 64, 1),
+            bpf_asm::map("hash", MapKind::Hash, 8, 64, 1024),
+            bpf_asm::map("tasks", MapKind::TaskStorage, 4, 64, 0),
         ]
     };
     let arithmetic = "r1 += 3; r2 ^= r1; r2 <<= 1; r3 = r2; r3 >>= 5; r4 += r3; w5 = w4; r4 -= r5";
@@ -52,7 +48,7 @@ fn main() {
              out:\nr1 = r8; kcall bpf_cpumask_release; r0 = 0; exit\nfn leaf\nr0 = r1; r0 += 1; exit\n"
         );
         let limits = Limits { insns: u64::MAX / 4, work: u64::MAX / 4, ..Limits::default() };
-        let mut machine = kernel::limited(asm::assemble(&text, maps()), limits);
+        let mut machine = bpf_kernel::limited(bpf_asm::assemble(&text, maps()), limits);
         let mut kernel = TestKernel::default();
         let began = Instant::now();
         machine.call(&mut kernel, 0, &[]).unwrap();
@@ -67,7 +63,7 @@ fn main() {
         );
     }
     // What a call from outside takes.
-    let mut machine = kernel::machine(asm::assemble("fn main\nr1 = *(u64 *)(r1 + 0); r0 = 0; exit", maps()));
+    let mut machine = bpf_kernel::machine(bpf_asm::assemble("fn main\nr1 = *(u64 *)(r1 + 0); r0 = 0; exit", maps()));
     let mut kernel = TestKernel::default();
     let began = Instant::now();
     for _ in 0..LOOPS {

@@ -1,5 +1,7 @@
 //! The guide of search policies: its code is the example's, and its command runs.
 
+// By its path, because cargo gives a test no other way to an example, and the guide has the whole file, as it is built
+// and run by whoever follows it.
 #[path = "../examples/sis_idle_mask.rs"]
 mod sis_idle_mask;
 

@@ -2,16 +2,12 @@
 //!
 //! Files go to the folder for temporary files: where that is a slow disk, its speed is measured.
 
-#[allow(dead_code, reason = "made for measuring placement")]
-#[path = "../../sched/benches/cases/mod.rs"]
-mod cases;
-
-use cases::{Case, cases, machines, step_by_step};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use wakelab_events::sim::{Event, Inputs, Queued, Sink};
 use wakelab_events::simulated::{EventFolder, Recorder, RunInfo};
 use wakelab_sched::domain::{Arch, Numbering, Topology, Uniform};
 use wakelab_sched::select::{Cx, Decision, Select};
+use wakelab_testing::placements::{Case, cases, machines, step_by_step};
 
 /// Seven events to each wake-up, as in a run of netperf in which tasks migrate.
 const OF_A_WAKEUP: u64 = 7;

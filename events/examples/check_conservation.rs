@@ -3,13 +3,11 @@
 //! workload's file it also knows quotas, reservations, the work of a transaction, and which CPUs are offline.
 //! `check_conservation DIR [WORKLOAD.toml]` exits with 1 if it finds such a thing.
 
-#[path = "../../fuzz/conservation.rs"]
-mod conservation;
-
-use conservation::amounts::Limits;
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
+use wakelab_testing::amounts::Limits;
+use wakelab_testing::conservation;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

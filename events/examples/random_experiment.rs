@@ -2,13 +2,10 @@
 //! the workload that it may need beside it. Its paths of schedulers begin at the working folder, the root of the
 //! repository.
 
-#[path = "../../fuzz/random_experiment.rs"]
-mod random_experiment;
-
-use random_experiment::WORKLOAD_FILE;
 use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs, io};
+use wakelab_testing::random_experiment::{self, WORKLOAD_FILE};
 
 fn main() -> ExitCode {
     let mut arguments = env::args().skip(1);

@@ -1,9 +1,8 @@
 //! Arbitrary bytes as an object of BPF, whose functions are run.
 #![no_main]
 
-#[path = "../check_bpf.rs"]
-mod check;
+use wakelab_testing::check_bpf;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::object(bytes);
+    check_bpf::object(bytes);
 });

@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a program that calls helpers and kernel functions.
 #![no_main]
 
-#[path = "../check_bpf.rs"]
-mod check;
+use wakelab_testing::check_bpf;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::program(bytes);
+    check_bpf::program(bytes);
 });

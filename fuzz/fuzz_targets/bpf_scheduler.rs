@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a scheduler's object, under which a run is simulated.
 #![no_main]
 
-#[path = "../check_scheduler.rs"]
-mod check;
+use wakelab_testing::check_scheduler;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::scheduler(bytes);
+    check_scheduler::scheduler(bytes);
 });

@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a kernel's types.
 #![no_main]
 
-#[path = "../check_bpf.rs"]
-mod check;
+use wakelab_testing::check_bpf;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::types(bytes);
+    check_bpf::types(bytes);
 });

@@ -1,9 +1,8 @@
 //! Arbitrary bytes as the build script of a scheduler.
 #![no_main]
 
-#[path = "../check_scheduler_source.rs"]
-mod check;
+use wakelab_testing::check_scheduler_source;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::build_script(bytes);
+    check_scheduler_source::build_script(bytes);
 });

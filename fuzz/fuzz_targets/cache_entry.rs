@@ -1,9 +1,8 @@
 //! Arbitrary bytes as the numbers of a kept run.
 #![no_main]
 
-#[path = "../check_study.rs"]
-mod check;
+use wakelab_testing::check_study;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::cache_entry(bytes);
+    check_study::cache_entry(bytes);
 });

@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a text trace that is imported and captured.
 #![no_main]
 
-#[path = "../check_capture.rs"]
-mod check;
+use wakelab_testing::check_capture;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::capture(bytes);
+    check_capture::capture(bytes);
 });

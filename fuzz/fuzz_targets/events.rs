@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a table of events or a recording in Parquet.
 #![no_main]
 
-#[path = "../check_events.rs"]
-mod check;
+use wakelab_testing::check_events;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::events(bytes);
+    check_events::events(bytes);
 });

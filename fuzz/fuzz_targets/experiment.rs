@@ -1,9 +1,8 @@
 //! Arbitrary bytes as an experiment file.
 #![no_main]
 
-#[path = "../check_experiment.rs"]
-mod check;
+use wakelab_testing::check_experiment;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::experiment(bytes);
+    check_experiment::experiment(bytes);
 });

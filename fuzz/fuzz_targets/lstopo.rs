@@ -1,9 +1,8 @@
 //! Arbitrary bytes as the XML of lstopo.
 #![no_main]
 
-#[path = "../check_machine.rs"]
-mod check;
+use wakelab_testing::check_machine;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::lstopo(bytes);
+    check_machine::lstopo(bytes);
 });

@@ -1,9 +1,8 @@
 //! Arbitrary bytes as the names on a page.
 #![no_main]
 
-#[path = "../check_page.rs"]
-mod check;
+use wakelab_testing::check_page;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::names(bytes);
+    check_page::names(bytes);
 });

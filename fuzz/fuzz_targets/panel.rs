@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a panel.
 #![no_main]
 
-#[path = "../check_study.rs"]
-mod check;
+use wakelab_testing::check_study;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::panel(bytes);
+    check_study::panel(bytes);
 });

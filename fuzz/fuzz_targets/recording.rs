@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a recording.
 #![no_main]
 
-#[path = "../checks.rs"]
-mod checks;
+use wakelab_testing::check_recording;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    checks::recording(bytes);
+    check_recording::recording(bytes);
 });

@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a file of rt-app.
 #![no_main]
 
-#[path = "../checks_rt_app.rs"]
-mod checks;
+use wakelab_testing::check_rt_app;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    checks::rt_app(bytes);
+    check_rt_app::rt_app(bytes);
 });

@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a sweep.
 #![no_main]
 
-#[path = "../check_study.rs"]
-mod check;
+use wakelab_testing::check_study;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::sweep(bytes);
+    check_study::sweep(bytes);
 });

@@ -1,9 +1,8 @@
 //! Arbitrary bytes as the description of a machine.
 #![no_main]
 
-#[path = "../checks.rs"]
-mod checks;
+use wakelab_testing::check_recording;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    checks::topo(bytes);
+    check_recording::topo(bytes);
 });

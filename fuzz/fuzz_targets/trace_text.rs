@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a file of another recorder.
 #![no_main]
 
-#[path = "../check_import.rs"]
-mod check;
+use wakelab_testing::check_import;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::text(bytes);
+    check_import::text(bytes);
 });

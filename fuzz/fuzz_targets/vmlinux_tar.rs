@@ -1,9 +1,8 @@
 //! Arbitrary bytes as the archive of a builder's types.
 #![no_main]
 
-#[path = "../check_scheduler_source.rs"]
-mod check;
+use wakelab_testing::check_scheduler_source;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::vmlinux_tar(bytes);
+    check_scheduler_source::vmlinux_tar(bytes);
 });

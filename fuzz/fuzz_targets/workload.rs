@@ -1,9 +1,8 @@
 //! Arbitrary bytes as a workload file.
 #![no_main]
 
-#[path = "../check_workload.rs"]
-mod check;
+use wakelab_testing::check_workload;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    check::workload(bytes);
+    check_workload::workload(bytes);
 });

@@ -3,19 +3,15 @@
 //!
 //! This is a binary of its own because it replaces the global allocator with one that counts.
 
-#[path = "../../fuzz/changes.rs"]
-mod changes;
-#[path = "../../fuzz/check_import.rs"]
-mod check;
-#[path = "../../fuzz/most_memory.rs"]
-mod most_memory;
-#[path = "it/support.rs"]
-mod support;
-
-use changes::{change_binary, corpus, run, sum_of_changed};
 use std::io::{self, Read};
 use std::path::PathBuf;
-use support::{compressed_packet, page, perfetto, switch, trace_dat, waking};
+use wakelab_testing::changes::{change_binary, corpus, run, sum_of_changed};
+use wakelab_testing::most_memory::Counting;
+use wakelab_testing::recorder_files::{compressed_packet, page, perfetto, switch, trace_dat, waking};
+use wakelab_testing::{check_import, most_memory, recorder_files};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// Files are shorter than 100 KB; what is made of one at a time stays below this, bytes, however it is changed.
 const MOST: usize = 64 << 20;
@@ -46,26 +42,26 @@ fn short() -> Vec<u8> {
 fn changed_files_of_trace_cmd() {
     let mut files = corpus("trace_dat");
     files.push((PathBuf::from("short"), short()));
-    hold(files, check::trace_dat, 1500, 20_000);
+    hold(files, check_import::trace_dat, 1500, 20_000);
 }
 
 #[test]
 fn changed_files_of_perf() {
-    hold(corpus("perf_data"), check::perf_data, 1500, 20_000);
+    hold(corpus("perf_data"), check_import::perf_data, 1500, 20_000);
 }
 
 #[test]
 fn changed_files_of_perfetto() {
-    let events = support::events();
+    let events = recorder_files::events();
     let files = [false, true].map(|compressed| (PathBuf::from(format!("{compressed}")), perfetto(&events, compressed)));
-    hold(files.into(), check::perfetto, 3000, 5_000);
+    hold(files.into(), check_import::perfetto, 3000, 5_000);
 }
 
 #[test]
 fn changed_text_traces() {
     let files = corpus("trace_text");
     assert!(files.len() >= 8, "the corpus has files");
-    hold(files, check::text, 300, 20_000);
+    hold(files, check_import::text, 300, 20_000);
 }
 
 /// A line and a run of bytes that are never a line are not held as a whole.
@@ -74,7 +70,7 @@ fn a_text_takes_no_more_memory_than_a_line() {
     let line = "  a-7 [000] d..2 1.5: sched_wakeup: comm=b pid=9 prio=120 target_cpu=001\n";
     let bytes = [line.as_bytes(), &b"x".repeat(1 << 24), b"\n", line.as_bytes()].concat();
     let memory = most_memory::begin();
-    assert_eq!(check::text(&bytes), 2);
+    assert_eq!(check_import::text(&bytes), 2);
     let most = memory.most();
     assert!(most < 1 << 20, "{most} bytes");
 }
@@ -83,7 +79,7 @@ fn a_text_takes_no_more_memory_than_a_line() {
 #[test]
 fn a_packet_that_inflates_without_end_is_refused() {
     let memory = most_memory::begin();
-    assert_eq!(check::perfetto(&compressed_packet(io::repeat(0).take(1 << 27))), 0);
+    assert_eq!(check_import::perfetto(&compressed_packet(io::repeat(0).take(1 << 27))), 0);
     let most = memory.most();
     assert!(most < 2 * MOST, "{most} bytes");
 }

@@ -6,7 +6,6 @@ use crate::bpf_variables::BpfVariables;
 use crate::counts::{Counts, Overhead, RunTimeStats, now_ns, process_time};
 use crate::machine::{Describer, Machine};
 use crate::ring_buffer::{Drain, WriterEnded, writer_ended};
-use crate::signals::Signals;
 use crate::stop_condition::StopCondition;
 use crate::writer::{MachineChange, Message, Writer};
 use anyhow::{Context, Result};
@@ -17,6 +16,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 use wakelab_events::recording::CountsRow;
+use wakelab_process::signals::Signals;
 
 /// How often the ring buffer is emptied. The programs never wake this process, which would add a wake-up to each
 /// decision.

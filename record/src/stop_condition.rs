@@ -1,10 +1,10 @@
 //! When a recording ends: after a duration, with its command, or on a signal.
 
-use crate::command::{CommandGroup, exit_code};
-use crate::signals::Signals;
 use anyhow::{Context, Result};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use wakelab_process::command::{CommandGroup, exit_code};
+use wakelab_process::signals::Signals;
 
 /// The condition that ends a recording. A command that still runs when this is dropped is ended with its process group.
 pub struct StopCondition {
@@ -63,7 +63,6 @@ mod tests {
     use super::*;
 
     fn ended(duration: Option<Duration>, command: &[&str]) -> Option<i32> {
-        let _raising = crate::signals::RAISING.lock();
         let signals = Signals::catch().unwrap();
         let mut stop = StopCondition::new(duration, signals);
         stop.start(&command.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).unwrap();

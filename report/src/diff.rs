@@ -6,7 +6,7 @@ use crate::table::{table as new_table, text as table_text, with_text_at_end};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use textwrap::Options;
-use wakelab_study::compare::Better;
+use wakelab_statistics::Better;
 use wakelab_study::diff::{Diff, DiffRow, Setting};
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 

@@ -1,8 +1,5 @@
 //! What a placement costs, by the way it takes and the machine's size.
 
-mod cases;
-
-use cases::{cases, machine, machines, step_by_step};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
@@ -11,6 +8,7 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Wrap;
 use wakelab_sched::domain::Numbering;
 use wakelab_sched::select::{Cx, Select, select_task_rq_fair, update_idle_core, update_idle_cpu_scan};
+use wakelab_testing::placements::{cases, machine, machines, step_by_step};
 
 /// Placements per second.
 fn placements(c: &mut Criterion) {

@@ -3,10 +3,6 @@
 //! Everything that is to be counted happens in calls of [`measured`], one call for each workload; the names are printed
 //! in that order, each with the number of operations. An argument chooses the workloads whose names contain it.
 
-#[path = "../benches/cases/mod.rs"]
-mod cases;
-
-use cases::{cases, machine, machines, step_by_step};
 use std::hint::black_box;
 use wakelab_kernel::FeatureSet;
 use wakelab_sched::CpuMask;
@@ -18,6 +14,7 @@ use wakelab_sched::runqueue::{
     DequeueFlags, EevdfParams, EevdfRq, EevdfRules, EnqueueFlags, Entities, Entity, FairRq, Policy, Prev,
 };
 use wakelab_sched::select::{Cx, Select, select_task_rq_fair, update_idle_core, update_idle_cpu_scan};
+use wakelab_testing::placements::{cases, machine, machines, step_by_step};
 
 /// Operations of one workload: enough that a single first one, with its allocations, does not show.
 const OPERATIONS: u32 = 2000;

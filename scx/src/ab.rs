@@ -2,17 +2,17 @@
 //! the machine affects both alike.
 
 use crate::args::Args;
-use crate::command::CommandGroup;
-use crate::compare::Better;
 use crate::scheduler::Scheduler;
-use crate::signals::Signals;
-use crate::statistics::{Difference, WELCH, difference, mean, std_pct};
+use crate::server;
 use crate::stats::Metrics;
-use crate::{features, server};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use wakelab_process::command::CommandGroup;
+use wakelab_process::signals::Signals;
+use wakelab_scx_decisions::features;
+use wakelab_statistics::{Better, Difference, WELCH, difference, mean, std_pct};
 
 /// The result of one turn.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,11 @@
 //! The command line.
 
-use crate::features;
 use crate::sis_param::SisParam;
 use clap::Parser;
 use std::path::PathBuf;
 use std::time::Duration;
 use wakelab_input::parse_wall_time;
+use wakelab_scx_decisions::features;
 
 /// Run the published wake-up placement policies on this machine, as a sched_ext scheduler
 #[derive(Clone, Debug, Parser)]

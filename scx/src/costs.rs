@@ -1,7 +1,6 @@
 //! `--costs`: the cost of the BPF programs of the running sched_ext scheduler, whichever it is, per placement of a
 //! task. The kernel counts their runs and their time (`BPF_STATS_RUN_TIME`).
 
-use crate::signals::Signals;
 use anyhow::{Context, Result, bail};
 use comfy_table::{CellAlignment, Table, presets};
 use libbpf_rs::ProgramType;
@@ -13,6 +12,7 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 use wakelab_input::printable;
+use wakelab_process::signals::Signals;
 
 /// The interval of the samples. A run that is interrupted, or in a guest preempted by another CPU, seems to take many
 /// times as long. It distorts the mean, and not the median over the samples.

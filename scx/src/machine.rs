@@ -1,9 +1,9 @@
 //! The topology of the machine, which scx_utils reads, in the form that the program takes.
 
-use crate::wire::MAX_CPUS;
 use anyhow::{Result, bail};
 use scx_utils::Topology;
 use wakelab_sched::domain::{CpuTopology, Topology as DomainTopology};
+use wakelab_scx_decisions::wire::MAX_CPUS;
 
 /// As in src/bpf/intf.h.
 const MAX_SMT: usize = 8;

@@ -4,17 +4,8 @@ mod ab;
 mod args;
 mod bpf_skel;
 mod bpf_variables;
-#[path = "../../record/src/capabilities.rs"]
-mod capabilities;
-#[path = "../../record/src/command.rs"]
-#[allow(dead_code, reason = "shared with the recorder, which also needs the exit code of the command")]
-mod command;
-mod compare;
 mod costs;
-mod decision_rows;
-mod domains;
 mod exit;
-mod features;
 mod groups;
 mod hz;
 mod machine;
@@ -24,14 +15,8 @@ mod refusal;
 mod run;
 mod scheduler;
 mod server;
-#[path = "../../record/src/signals.rs"]
-mod signals;
 mod sis_param;
-#[path = "../../study/src/statistics.rs"]
-#[allow(dead_code, reason = "a comparison here takes a part of it")]
-mod statistics;
 mod stats;
-mod wire;
 
 use args::Args;
 use clap::Parser;

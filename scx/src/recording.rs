@@ -1,7 +1,6 @@
 //! `--record`: decisions in the schema of the recorder, which `wakelab stats`, `explain` and `conform` read.
 
 use crate::bpf_skel::BpfSkel;
-use crate::decision_rows::{DecisionRows, Place};
 use crate::machine::Machine;
 use anyhow::{Context, Result};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
@@ -9,6 +8,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use wakelab_scx_decisions::decision_rows::{DecisionRows, Place};
 
 /// How often the open segments are closed, so that a scheduler that is killed leaves them.
 const CLOSE_INTERVAL: Duration = Duration::from_secs(5);
@@ -87,7 +87,7 @@ impl<'a> Recording<'a> {
 #[cfg(test)]
 mod tests {
     use crate::bpf_skel::types;
-    use crate::wire::{MAX_CPUS, Record, RecordedCpu};
+    use wakelab_scx_decisions::wire::{MAX_CPUS, Record, RecordedCpu};
 
     #[test]
     fn records_are_as_large_as_the_programs() {

@@ -4,9 +4,8 @@ use crate::args::Args;
 use crate::messages::say;
 use crate::recording::Recording;
 use crate::scheduler::{Scheduler, Settings};
-use crate::signals::Signals;
 use crate::stats::Metrics;
-use crate::{ab, capabilities, costs, features, messages, refusal, server};
+use crate::{ab, costs, messages, refusal, server};
 use anyhow::{Context, Result};
 use rustix::thread::CapabilitySet;
 use std::io::{ErrorKind, Write};
@@ -14,6 +13,9 @@ use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use wakelab_input::printable;
+use wakelab_process::capabilities;
+use wakelab_process::signals::Signals;
+use wakelab_scx_decisions::features;
 
 /// How often the end is checked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);

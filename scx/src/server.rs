@@ -1,6 +1,5 @@
 //! The socket of scx_stats, which serves statistics and takes switches of features. Only root may use it.
 
-use crate::features;
 use crate::groups::GroupMetrics;
 use crate::scheduler::Scheduler;
 use crate::stats::{CpuMetrics, LlcMetrics, Metrics, ReasonMetrics};
@@ -13,6 +12,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
+use wakelab_scx_decisions::features;
 
 /// Where the socket is, for all clients of scx_stats.
 const SOCKET: &str = "/var/run/scx/root/stats";

@@ -1,13 +1,13 @@
 //! The statistics in the form of the scx tools: served over a socket, and printed.
 
 use crate::bpf_skel::types;
-use crate::features;
 use crate::groups::{self, GroupMetrics};
 use crate::scheduler::Scheduler;
 use scx_stats_derive::Stats;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use wakelab_scx_decisions::features;
 
 /// The names of `enum reason`, as the model calls them.
 pub const REASONS: [&str; 14] = [

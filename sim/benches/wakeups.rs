@@ -2,19 +2,17 @@
 //!
 //! Times of one run are comparable with each other only.
 
-mod cases;
-
-use cases::MS;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::collections::BinaryHeap;
 use std::hint::black_box;
 use std::time::Instant;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_testing::speed_runs::{self, MS};
 
 fn netperf(c: &mut Criterion) {
     let mut group = c.benchmark_group("netperf, 224 pairs, 112 CPUs");
     group.sample_size(10);
-    for (name, case) in cases::netperf(20 * MS) {
+    for (name, case) in speed_runs::netperf(20 * MS) {
         group.throughput(Throughput::Elements(case.run(40 * MS).wakeups));
         group.bench_function(name, |b| b.iter(|| case.run(40 * MS)));
     }
@@ -25,7 +23,7 @@ fn run_sleep(c: &mut Criterion) {
     let mut group = c.benchmark_group("2 tasks a CPU, 50 us / 50 us");
     group.sample_size(10);
     for (machine, cpus) in [("test-8c", 8), ("intel-1s56c112t", 112), ("bench-1024", 1024), ("bench-4096", 4096)] {
-        let case = cases::run_sleep(machine, cpus);
+        let case = speed_runs::run_sleep(machine, cpus);
         let until = (4000 * MS / u64::from(cpus)).clamp(10 * MS, 40 * MS);
         group.throughput(Throughput::Elements(case.run(until).wakeups));
         group.bench_function(BenchmarkId::from_parameter(cpus), |b| b.iter(|| case.run(until)));
@@ -39,7 +37,7 @@ fn steady_state(c: &mut Criterion) {
     let mut group = c.benchmark_group("2 tasks a CPU, 50 us / 50 us, from 20 ms on");
     group.sample_size(10);
     for (machine, cpus, until) in [("bench-1024", 1024, 30 * MS), ("bench-4096", 4096, 23 * MS)] {
-        let case = cases::run_sleep(machine, cpus);
+        let case = speed_runs::run_sleep(machine, cpus);
         let steady = || {
             let mut steady = Steady::default();
             case.run_with(until, &mut steady);
@@ -75,7 +73,7 @@ impl Sink for Steady {
 fn governed(c: &mut Criterion) {
     let mut group = c.benchmark_group("2 tasks a CPU, 50 us / 50 us, 8 CPUs, governor");
     group.sample_size(10);
-    for (name, case) in cases::governed() {
+    for (name, case) in speed_runs::governed() {
         group.throughput(Throughput::Elements(case.run(40 * MS).wakeups));
         group.bench_function(name, |b| b.iter(|| case.run(40 * MS)));
     }

@@ -4,10 +4,7 @@
 //! package wakelab-sched, what is to be counted happens in calls of [`measured`], one for each run; the names are
 //! printed in that order, each with the number of wake-ups. An argument chooses the runs whose names contain it.
 
-#[path = "../benches/cases/mod.rs"]
-mod cases;
-
-use cases::{Case, MS};
+use wakelab_testing::speed_runs::{self, Case, MS};
 
 /// What is counted.
 #[inline(never)]
@@ -23,14 +20,14 @@ fn count(name: &str, case: &Case, until: u64) {
 }
 
 fn main() {
-    for (state, case) in cases::netperf(20 * MS) {
+    for (state, case) in speed_runs::netperf(20 * MS) {
         count(&format!("netperf, 224 pairs, 112 CPUs, {state}"), &case, 30 * MS);
     }
     for (machine, cpus, until) in [("test-8c", 8, 40 * MS), ("intel-1s56c112t", 112, 10 * MS)] {
-        count(&format!("2 tasks a CPU, {cpus} CPUs"), &cases::run_sleep(machine, cpus), until);
+        count(&format!("2 tasks a CPU, {cpus} CPUs"), &speed_runs::run_sleep(machine, cpus), until);
     }
-    count("2 tasks a CPU, 1024 CPUs, LLCs of 16", &cases::run_sleep(cases::LLCS_OF_16, 1024), 3 * MS);
-    for (name, case) in &cases::governed()[1..] {
+    count("2 tasks a CPU, 1024 CPUs, LLCs of 16", &speed_runs::run_sleep(speed_runs::LLCS_OF_16, 1024), 3 * MS);
+    for (name, case) in &speed_runs::governed()[1..] {
         count(&format!("2 tasks a CPU, 8 CPUs, governor {name}"), case, 40 * MS);
     }
 }

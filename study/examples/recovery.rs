@@ -3,11 +3,8 @@
 //! The original is simulated with events and captured, and the capture is simulated on the same machine. Each of the
 //! switches is then asked of both.
 
-#[path = "../tests/it/recovery.rs"]
-mod recovery;
-
-use recovery::{class, made, original, recover, show};
 use wakelab_study::compare::{Experiment, Simulator};
+use wakelab_testing::recovery::{self, class, made, original, recover, show};
 
 /// How often a comparison is repeated.
 const REPEATS: u32 = 5;

@@ -79,8 +79,8 @@ impl FailIf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Better;
     use crate::verdict::Certainty;
+    use wakelab_statistics::Better;
 
     fn row(verdict: RowVerdict, compare_pct: f64, p_holm: f64) -> JudgedRow {
         let name = String::new;

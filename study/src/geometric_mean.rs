@@ -8,10 +8,9 @@
 //! order, with the degrees of freedom of Welch and Satterthwaite (Satterthwaite, Biometrics Bulletin 2, 1946) for this
 //! sum. A row whose sides are identical adds no variance. Of a single row it is that row's own interval.
 
-use crate::compare::Better;
-use crate::statistics::{difference, mean, variance};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use wakelab_statistics::{Better, difference, mean, variance};
 
 /// The geometric mean of the differences of several rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

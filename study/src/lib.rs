@@ -14,7 +14,7 @@
 //! space. [`scx_check`] looks for stalls and unfairness of a scheduler of sched_ext.
 //! [`reproduce`] compares published tables with their simulation. [`fit`] fits a machine to what was
 //! measured on it. [`calibrate`] derives constants from microbenchmarks, and [`verify`] compares loads that ran with
-//! their simulation. [`cache`] keeps finished runs, and [`statistics`] tests whether two means differ.
+//! their simulation. [`cache`] keeps finished runs. The crate `statistics` tests whether two means differ.
 //!
 //! All of them return data; `wakelab-report` turns it into text.
 
@@ -47,7 +47,6 @@ pub mod scx_check;
 pub mod scx_waits;
 pub mod scx_wakeups;
 pub mod sensitivity;
-pub mod statistics;
 pub mod stats;
 pub mod summary;
 pub mod survey;

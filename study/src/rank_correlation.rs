@@ -1,7 +1,7 @@
 //! Spearman's rank correlation, and what of it may be chance.
 
-use crate::statistics::mean;
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use wakelab_statistics::mean;
 
 /// Returns Spearman's rank correlation (Am. J. Psychol. 15, 1904) of two lists of one length: Pearson's of their ranks,
 /// where equal values share the mean of their ranks. Returns `None` if a list has only one value, or if a value is no

@@ -19,13 +19,13 @@
 //! ([`noise_pct`]).
 
 use crate::compare::{
-    Better, CompareRow, Comparison, Control, ControlRow, DecidedNothing, MatrixComparison, Side, Until, half_width_pct,
+    CompareRow, Comparison, Control, ControlRow, DecidedNothing, MatrixComparison, Side, Until, half_width_pct,
 };
 use crate::reproduce::{Class, Known, known, noise_pct};
 use crate::sensitivity::{self, Method, SAMPLES_MIN, Sensitivity, SensitivityRow};
-use crate::statistics::{mean, size, variance};
 use serde::Serialize;
 use wakelab_measure::NeverRan;
+use wakelab_statistics::{Better, mean, size, variance};
 
 /// Below this p, corrected for the number of rows, a difference is more than chance.
 pub const SIGNIFICANT: f64 = 0.05;

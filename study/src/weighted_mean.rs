@@ -9,9 +9,8 @@
 //! Bulletin 2, 1946). The probability that the other side is better is that of a mean above 0 if nothing was known
 //! before: Student's distribution of L divided by its standard error.
 
-use crate::compare::Better;
-use crate::statistics::{mean, variance};
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use wakelab_statistics::{Better, mean, variance};
 
 /// A row of a mean.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,6 @@
 //!
 //! A program of its own because its allocator counts the bytes that all threads use: other tests would be counted too.
 
-#[path = "../../fuzz/most_memory.rs"]
-mod most_memory;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -17,6 +14,10 @@ use wakelab_study::picture::Pictured;
 use wakelab_study::recordings::decision_files;
 use wakelab_study::replay::replay;
 use wakelab_study::stats::{By, sources, stats_and_pictures};
+use wakelab_testing::most_memory::{self, Counting};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// Rows of the recording that is there over and over.
 const ROWS: u64 = 767;

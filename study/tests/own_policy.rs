@@ -1,15 +1,12 @@
 //! Kept runs of a policy that a program brings along: it may have data, and there is one.
 
-#[path = "it/support/mod.rs"]
-mod support;
-
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use support::{Fake, experiment};
 use wakelab_kernel::{OwnFeature, OwnFeatureError, Preset};
 use wakelab_sched::select::policy::{OwnPolicy, Plan, SearchContext, Verdict, register};
 use wakelab_sched::select::{Effects, SearchView};
 use wakelab_study::cache::{Cached, Program, Store};
 use wakelab_study::compare::{Experiment, Variant, compare};
+use wakelab_testing::fake_runner::{Fake, experiment};
 
 /// Looks at so many CPUs.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! The fuzz corpora, and changed files made from them, on a compiler that has no fuzzer: nothing panics, goes on for
 //! ever or takes memory beyond the limits.
 
-use crate::changes::{change_binary, corpus, run, sum_of_changed};
-use crate::{check, most_memory};
 use std::path::PathBuf;
+use wakelab_testing::changes::{change_binary, corpus, run, sum_of_changed};
+use wakelab_testing::{check_bpf, most_memory};
 
 /// What one input may take at a time, bytes: 16 MiB of a program's, and what an object is.
 const MOST: usize = 64 << 20;
@@ -22,15 +22,15 @@ fn hold(files: &[(PathBuf, Vec<u8>)], check: fn(&[u8]) -> usize, rounds: u64, le
 
 #[test]
 fn objects_and_changed_ones() {
-    hold(&corpus("bpf_object"), check::object, 1500, 1000);
+    hold(&corpus("bpf_object"), check_bpf::object, 1500, 1000);
 }
 
 #[test]
 fn types_and_changed_ones() {
-    hold(&corpus("bpf_types"), check::types, 500, 2000);
+    hold(&corpus("bpf_types"), check_bpf::types, 500, 2000);
 }
 
 #[test]
 fn programs_and_changed_ones() {
-    hold(&corpus("bpf_program"), check::program, 300, 20_000);
+    hold(&corpus("bpf_program"), check_bpf::program, 300, 20_000);
 }

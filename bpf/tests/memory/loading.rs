@@ -1,10 +1,10 @@
 //! Objects of up to 2 MB that would be much more: types that hold themselves, names and members that are repeated,
 //! sections that lie on each other.
 
-use crate::most_memory;
 use wakelab_bpf::btf::Btf;
 use wakelab_bpf::machine::{Limits, Machine};
 use wakelab_bpf::{LinkOptions, LoadError, Object};
+use wakelab_testing::most_memory;
 
 /// An object with all kinds of sections, and the types that it is linked for.
 const OBJECT: &[u8] = include_bytes!("../data/relocations.bpf.o");

@@ -1,10 +1,10 @@
 //! Programs that call a function with the largest arguments that there are, again and again.
 
-use crate::asm::{assemble, map};
-use crate::kernel::{TestKernel, limited};
-use crate::most_memory;
 use wakelab_bpf::image::{Image, LocalType, Map, MapKind};
 use wakelab_bpf::machine::{Fault, FaultKind, Limits, Machine};
+use wakelab_testing::bpf_asm::{assemble, map};
+use wakelab_testing::bpf_kernel::{TestKernel, limited};
+use wakelab_testing::most_memory;
 
 const MIB: u32 = 1 << 20;
 

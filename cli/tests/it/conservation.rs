@@ -1,12 +1,6 @@
 //! Every task of a run is followed through its events. That the check can fail is shown with faults that are planted.
 
-#[path = "../../../fuzz/conservation.rs"]
-mod follow;
-#[path = "../../../fuzz/random_experiment.rs"]
-mod random_experiment;
-
 use crate::support::wakelab;
-use follow::amounts::Limits;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -16,6 +10,8 @@ use wakelab_events::simulated::{EventFolder, RunInfo};
 use wakelab_kernel::Preset;
 use wakelab_sched::select::View;
 use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_testing::amounts::Limits;
+use wakelab_testing::{conservation, random_experiment};
 use wakelab_workload::{Load, build};
 
 /// What is wrong in what is written.
@@ -156,9 +152,9 @@ fn faults(fault: Fault) -> Vec<String> {
     run(&setup, &mut plant, &AtomicBool::new(false)).expect("a run");
     assert_eq!(plant.planted, fault != Fault::None, "{fault:?}");
     plant.to.finish().expect("it is written");
-    let runs = follow::runs(temporary.path()).expect("a run");
+    let runs = conservation::runs(temporary.path()).expect("a run");
     assert_eq!(runs.len(), 1);
-    let found = follow::check(&runs[0], Limits::default()).expect("tables");
+    let found = conservation::check(&runs[0], Limits::default()).expect("tables");
     assert!(found.rows > 10_000 && found.tasks > 8, "{found:?}");
     found.faults
 }
@@ -221,12 +217,12 @@ fn every_task_of_random_experiments_is_followed() {
             continue;
         }
         let workload = workload.map(|workload| workload.expect("a workload that was run"));
-        let runs = follow::runs(&temporary.path().join("ev")).expect("runs");
+        let runs = conservation::runs(&temporary.path().join("ev")).expect("runs");
         assert!(runs.len() >= 2, "{text}");
         let mut idle = BTreeMap::<&str, Vec<f64>>::new();
         for run in &runs {
             let limits = workload.as_ref().map_or_else(Limits::default, Limits::of);
-            let found = follow::check(run, limits).expect("tables");
+            let found = conservation::check(run, limits).expect("tables");
             assert_eq!(found.faults, Vec::<String>::new(), "{text}");
             rows += found.rows;
             idle.entry(side(run)).or_default().extend(found.idle_pct);

@@ -3,12 +3,9 @@
 use std::fs;
 use std::process::Output;
 
-#[path = "../../../machine/tests/it/sysfs/mod.rs"]
-mod sysfs;
-
 use crate::support::wakelab;
-use sysfs::Sysfs;
 use tempfile::TempDir;
+use wakelab_testing::sysfs::Sysfs;
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")

@@ -1,11 +1,11 @@
 //! Files with changed bytes: the checksum notices each changed bit, and files without one are still read.
 
-use crate::fuzz_corpus::check_events::{decisions, switches};
-use crate::support::rows::{decision, metadata};
 use std::fs;
 use std::path::Path;
 use wakelab_events::ReadError;
 use wakelab_events::recording::{DecisionRow, RecordingWriter, SwitchRow};
+use wakelab_testing::check_events::{decisions, switches};
+use wakelab_testing::recording_rows::{decision, metadata};
 
 /// Writes a recording of three thousand decisions and as many switches, with values that differ.
 fn write(folder: &Path) {

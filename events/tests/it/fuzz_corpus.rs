@@ -2,16 +2,8 @@
 //!
 //! The changes are made with fixed seeds, so that every run sees the same bytes.
 
-#[path = "../../../fuzz/checks.rs"]
-mod checks;
-
-#[path = "../../../fuzz/check_events.rs"]
-pub mod check_events;
-
-#[path = "../../../fuzz/changes.rs"]
-mod changes;
-
-use changes::{Random, change, change_binary, corpus, run, sum_of_changed};
+use wakelab_testing::changes::{Random, change, change_binary, corpus, run, sum_of_changed};
+use wakelab_testing::{check_events, check_recording};
 
 /// Values of recordings, at and beyond the ends of ranges.
 const VALUES: &[&str] = &[
@@ -79,14 +71,14 @@ fn corpus_rows(target: &str, check: fn(&[u8]) -> usize, name: &str) -> (usize, u
 
 #[test]
 fn recordings() {
-    let (whole, all) = corpus_rows("recording", checks::recording, "all.csv.gz");
+    let (whole, all) = corpus_rows("recording", check_recording::recording, "all.csv.gz");
     assert_eq!(whole, 8);
     assert!(all > 30, "{all} rows");
 }
 
 #[test]
 fn descriptions_of_machines() {
-    let (sound, all) = corpus_rows("topo", checks::topo, "16-cpus-numa.json");
+    let (sound, all) = corpus_rows("topo", check_recording::topo, "16-cpus-numa.json");
     assert_eq!(sound, 24);
     assert!(all > 6 * 24, "{all} rows");
 }
@@ -95,13 +87,13 @@ fn descriptions_of_machines() {
 #[test]
 fn changed_recordings() {
     let newline = |bytes: &[u8]| bytes.iter().position(|&b| b == b'\n').unwrap_or(0);
-    let rows = mutate("recording", checks::recording, 400, newline);
+    let rows = mutate("recording", check_recording::recording, 400, newline);
     assert!(rows > 3000, "{rows} rows");
 }
 
 #[test]
 fn changed_descriptions_of_machines() {
-    let rows = mutate("topo", checks::topo, 400, |_| 0);
+    let rows = mutate("topo", check_recording::topo, 400, |_| 0);
     assert!(rows > 3000, "{rows} rows");
 }
 

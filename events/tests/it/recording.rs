@@ -1,7 +1,6 @@
 //! Recordings as Parquet: written, read again, and refused if they are damaged or something else.
 
 use crate::support::description_of;
-use crate::support::rows::{DOMAINS, decision, metadata};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,6 +11,7 @@ use wakelab_events::recording::{
 };
 use wakelab_events::stream::{RecorderCounts, Source, Tables, WakeCauses, WakeContext, Wakes, WakeupPreempts};
 use wakelab_events::{ReadError, Reader, Row};
+use wakelab_testing::recording_rows::{DOMAINS, decision, metadata};
 
 /// A recording of this many rows. Its folder is removed when the first value is dropped.
 fn recording(rows: i64, metadata: Vec<(&'static str, String)>) -> (tempfile::TempDir, PathBuf) {

@@ -1,13 +1,13 @@
 //! Events as Parquet: the metadata of the files, and folders that cannot be used.
 
 use crate::support::description_of;
-use crate::support::run::{run_info, topology};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::{self, File};
 use std::path::Path;
 use wakelab_events::sim::{Event, NewGroup, ScxDsq, ScxStep, Sink};
 use wakelab_events::simulated::{EventFolder, SCHEMA_VERSION, tables};
 use wakelab_events::stream::{ScxStepRow, ScxSteps};
+use wakelab_testing::simulated_run::{run_info, topology};
 
 /// The folder of the run.
 const RUN: &str = "workload=netperf%3ATCP_RR/load=2%20threads/side=with/variant=NO_SIS_UTIL/repeat=3";

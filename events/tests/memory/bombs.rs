@@ -1,7 +1,5 @@
 //! Small files that hold much: they take no more memory than a sound file of their size, and are refused.
 
-use crate::most_memory::{self, Measured};
-use crate::rows::{decision, metadata};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -9,6 +7,8 @@ use tempfile::TempDir;
 use wakelab_events::recording::{DecisionRow, RecordingWriter, WakingRow};
 use wakelab_events::stream::{Source, Wakes};
 use wakelab_events::{ReadError, Reader, Row};
+use wakelab_testing::most_memory::{self, Measured};
+use wakelab_testing::recording_rows::{decision, metadata};
 
 const MIB: usize = 1 << 20;
 

@@ -3,11 +3,10 @@
 //! This is a binary of its own because it replaces the global allocator with one that counts.
 
 mod bombs;
-#[path = "../../../fuzz/most_memory.rs"]
-mod most_memory;
 mod reader;
-#[path = "../it/support/rows.rs"]
-mod rows;
-#[path = "../it/support/run.rs"]
-mod run;
 mod writer;
+
+use wakelab_testing::most_memory::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;

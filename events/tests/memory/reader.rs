@@ -1,10 +1,10 @@
 //! Reading takes the memory of one row, however many there are.
 
-use crate::most_memory::allocations_of_this_thread;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use wakelab_events::{Reader, Row, TopoFile};
+use wakelab_testing::most_memory::allocations_of_this_thread;
 
 pub const SAMPLE: &str = include_str!("../it/data/6.12-A.csv");
 pub const TOPO: &str = include_str!("../../../recordings/topo-6.12-A.json");

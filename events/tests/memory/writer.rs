@@ -1,9 +1,9 @@
 //! Writing a run takes the same memory however long it is.
 
-use crate::most_memory;
-use crate::run::{run_info, topology};
 use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_events::simulated::EventFolder;
+use wakelab_testing::most_memory;
+use wakelab_testing::simulated_run::{run_info, topology};
 
 /// The most memory that is in use while this many wake-ups and switches are written, bytes.
 fn most(events: u64) -> usize {

@@ -1,11 +1,11 @@
 //! Files of other recorders, built of known bytes: their events are read, and damaged ones are refused.
 
-use crate::support::{self, header, page, perfetto, switch, trace_dat, waking};
 use std::cell::Cell;
 use std::fs;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::stream::{Source, Switches, Wakes};
 use wakelab_import::{Event, EventKind, ImportError, Kind, import, read_events};
+use wakelab_testing::recorder_files::{self, header, page, perfetto, switch, trace_dat, waking};
 
 fn events(kind: Kind, bytes: &[u8]) -> Result<Vec<Event>, ImportError> {
     let mut events = Vec::new();
@@ -104,7 +104,7 @@ const PERFETTO: &[u8] = &[
 
 #[test]
 fn perfetto_has_each_kind_of_event_plain_and_compressed() {
-    let expected = support::events();
+    let expected = recorder_files::events();
     for compressed in [false, true] {
         assert_eq!(events(Kind::Perfetto, &perfetto(&expected, compressed)).expect("events"), expected);
     }

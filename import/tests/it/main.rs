@@ -2,5 +2,4 @@
 
 mod files;
 mod real_files;
-mod support;
 mod text;

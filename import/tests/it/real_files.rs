@@ -1,7 +1,7 @@
 //! Files of trace-cmd and perf: the events that are read are those that these programs print (`recorded/README.md`).
 
-use crate::support::gunzip;
 use wakelab_import::{Event, EventKind, Kind, read_events};
+use wakelab_testing::recorder_files::gunzip;
 
 pub const TRACE_DAT: &[u8] = include_bytes!("../../../fuzz/corpus/trace_dat/linux-6.1.dat");
 pub const TRACE_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.trace-cmd.txt.gz");

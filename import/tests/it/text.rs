@@ -1,7 +1,6 @@
 //! Text traces: what other programs print of the same events, and what users do to such files.
 
 use crate::real_files::{PERF_DATA, PERF_TEXT, TRACE_DAT, TRACE_TEXT, events};
-use crate::support::{gunzip, gzip, perfetto};
 use flate2::Compression;
 use flate2::read::ZlibEncoder;
 use std::fmt::Write;
@@ -14,6 +13,7 @@ use wakelab_import::{
     BadLines, Event, EventKind, ImportError, Imported, Kind, KnownMachine, Losses, WhyBad, import, read_ctf,
     read_events,
 };
+use wakelab_testing::recorder_files::{gunzip, gzip, perfetto};
 
 /// Reads a text; its events, without the names in the column of the task, which other formats do not have, and what it
 /// lost.

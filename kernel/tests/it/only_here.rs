@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use wakelab_kernel::Preset;
 
 /// The crates of the model, and those that read what it writes.
-const CRATES: [&str; 10] =
-    ["sched", "pm", "sim", "machine", "workload", "measure", "events", "import", "report", "study"];
+const CRATES: [&str; 11] =
+    ["sched", "pm", "sim", "machine", "workload", "measure", "events", "import", "report", "statistics", "study"];
 
 /// Published tables name the kernel that they were measured on, and an error the example of a kernel.
 const NAMES_A_KERNEL: [&str; 2] = ["study/src/reproduce/tables", "study/src/experiment/file.rs"];

@@ -1,9 +1,7 @@
 //! The fuzz corpus, and changed files made from it, on a compiler that has no fuzzer.
 
-#[path = "../../../fuzz/check_machine.rs"]
-mod check;
-
-use crate::changes::{check_changed, check_corpus};
+use wakelab_testing::changes::{check_changed, check_corpus};
+use wakelab_testing::check_machine;
 
 /// Words that mean something in a machine file.
 const WORDS: &[&str] = &[
@@ -91,12 +89,12 @@ const NAMES: &[&str] = &[
 
 #[test]
 fn machines_of_the_corpus_are_read_or_refused() {
-    check_corpus("machine", check::machine);
+    check_corpus("machine", check_machine::machine);
 }
 
 #[test]
 fn changed_machines_are_read_or_refused() {
-    let sound = check_changed("machine", check::machine, 1000, WORDS);
+    let sound = check_changed("machine", check_machine::machine, 1000, WORDS);
     assert!(sound > 300, "{sound} were sound");
 }
 
@@ -136,22 +134,22 @@ const OBJECTS: &[&str] = &[
 
 #[test]
 fn files_of_lstopo_are_read_or_refused() {
-    check_corpus("lstopo", check::lstopo);
+    check_corpus("lstopo", check_machine::lstopo);
 }
 
 #[test]
 fn changed_files_of_lstopo_are_read_or_refused() {
-    let sound = check_changed("lstopo", check::lstopo, 200, OBJECTS);
+    let sound = check_changed("lstopo", check_machine::lstopo, 200, OBJECTS);
     assert!(sound > 200, "{sound} were sound");
 }
 
 #[test]
 fn trees_of_the_corpus_are_imported_or_refused() {
-    check_corpus("sysfs", check::sysfs);
+    check_corpus("sysfs", check_machine::sysfs);
 }
 
 #[test]
 fn changed_trees_are_imported_or_refused() {
-    let sound = check_changed("sysfs", check::sysfs, 300, NAMES);
+    let sound = check_changed("sysfs", check_machine::sysfs, 300, NAMES);
     assert!(sound > 300, "{sound} were sound");
 }

@@ -1,9 +1,9 @@
 //! Machines from saved `/sys` trees.
 
-use crate::sysfs::{Sysfs, TREES, imported, of};
 use wakelab_kernel::Preset;
 use wakelab_machine::{MachineFile, Origin, import};
 use wakelab_sched::domain::{DomainOptions, build_sched_domains};
+use wakelab_testing::sysfs::{Sysfs, TREES, imported, of};
 
 #[test]
 fn every_tree_is_written_to_a_file_that_reads_back_equal() {

@@ -1,6 +1,6 @@
 //! `/sys` trees whose files contradict each other are refused.
 
-use crate::sysfs::{Sysfs, refused, refused_with};
+use wakelab_testing::sysfs::{Sysfs, refused, refused_with};
 
 #[test]
 fn siblings_that_do_not_agree_are_refused_with_both_files() {

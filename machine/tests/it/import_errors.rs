@@ -1,8 +1,8 @@
 //! `/sys` trees that are refused for one file, with what was expected and the next step.
 
-use crate::sysfs::{Sysfs, full, refused, refused_with};
 use std::fs;
 use wakelab_machine::{import, import_files};
+use wakelab_testing::sysfs::{Sysfs, full, refused, refused_with};
 
 #[test]
 fn a_folder_that_is_no_sys_tree_is_refused() {

@@ -1,8 +1,8 @@
 //! Trees that lack a file, or hold what only some kernels accept: each fact has a second source, and each is noted.
 
-use crate::sysfs::{Sysfs, each, imported, noted, of};
 use wakelab_machine::{Imported, Origin};
 use wakelab_sched::domain::Arch;
+use wakelab_testing::sysfs::{Sysfs, each, imported, noted, of};
 
 /// Four CPUs in two packages of two, with a last cache each of `llcs`, and files of `more`.
 fn small(packages: [u32; 4], llcs: [&str; 4], more: &[(&str, &str)]) -> Imported {

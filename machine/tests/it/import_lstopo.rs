@@ -1,9 +1,9 @@
 //! Machines from the XML of lstopo.
 
-use crate::sysfs::{Sysfs, caches, each, noted};
 use std::path::Path;
 use wakelab_machine::{Imported, InputError, MachineFile, import, import_lstopo};
 use wakelab_sched::domain::Arch;
+use wakelab_testing::sysfs::{Sysfs, caches, each, noted};
 
 /// Two packages of two cores with two CPUs, an L3 and a node each.
 const TWO_PACKAGES: &str = include_str!("lstopo/two-packages.xml");

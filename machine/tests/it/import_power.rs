@@ -1,7 +1,7 @@
 //! What imported CPUs can do: capacities, frequencies, idle states.
 
-use crate::sysfs::{Sysfs, caches, each, imported, noted, of};
 use wakelab_machine::Origin;
+use wakelab_testing::sysfs::{Sysfs, caches, each, imported, noted, of};
 
 #[test]
 fn policies_and_idle_states_are_kept_with_their_cpus() {

@@ -1,8 +1,8 @@
 //! Damaged `/sys` trees: a machine that reads back, or an error that names a file of the tree. Never a panic.
 
-use crate::sysfs::{Sysfs, TREES};
 use proptest::prelude::*;
 use wakelab_machine::{Files, MachineFile, import_files};
+use wakelab_testing::sysfs::{Sysfs, TREES};
 
 /// What a file is changed to; nothing for a file that is gone.
 const CONTENTS: &[Option<&str>] = &[

@@ -1,9 +1,9 @@
 //! Shapes of imported machines: LLCs, nodes, CPUs that are not there.
 
-use crate::sysfs::{Sysfs, caches, each, imported, noted, of};
 use wakelab_kernel::Preset;
 use wakelab_machine::Counts;
 use wakelab_sched::domain::{DomainOptions, Level, build_sched_domains};
+use wakelab_testing::sysfs::{Sysfs, caches, each, imported, noted, of};
 
 #[test]
 fn an_l3_for_each_two_cores_is_an_llc_each() {

@@ -1,8 +1,5 @@
 //! The integration tests of machines: one program, because each program is linked for itself.
 
-#[path = "../../../fuzz/changes.rs"]
-mod changes;
-
 mod calibration;
 mod counts;
 mod docs;
@@ -26,6 +23,5 @@ mod published_machines;
 mod round_trip;
 mod scaled;
 mod support;
-mod sysfs;
 mod topology_errors;
 mod value_errors;

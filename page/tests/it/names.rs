@@ -1,14 +1,10 @@
 //! Names from kernels and other machines on a page, in the fuzzer's corpus and in files made from it.
 
-#[path = "../../../fuzz/changes.rs"]
-mod changes;
-#[path = "../../../fuzz/check_page.rs"]
-mod check;
-
-use changes::{change, corpus, run, sum_of_changed};
+use wakelab_testing::changes::{change, corpus, run, sum_of_changed};
+use wakelab_testing::check_page;
 
 fn rendered(bytes: &[u8]) -> usize {
-    usize::from(check::names(bytes))
+    usize::from(check_page::names(bytes))
 }
 
 const MARKUP: &[&str] =

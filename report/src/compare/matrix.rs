@@ -10,8 +10,9 @@ use crate::reproduce::to_make;
 use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
 use textwrap::Options;
+use wakelab_statistics::Better;
 use wakelab_study::compare::{
-    Better, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, MatrixPlan, PowerDifference,
+    CompareRow, Comparison, Experiment, Matrix, MatrixComparison, MatrixPlan, PowerDifference,
 };
 use wakelab_study::geometric_mean::GeometricMean;
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};

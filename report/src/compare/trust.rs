@@ -5,11 +5,11 @@ use crate::numbers::{NONE, count, fixed, interval, p_value, signed, thousands};
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use wakelab_statistics::log_ratio;
 use wakelab_study::compare::{Comparison, Control};
 use wakelab_study::sensitivity::{
     Classes, Condition, Influence, Method, SAMPLES_MIN, Sensitivity, SensitivityRow, Side, Verdict,
 };
-use wakelab_study::statistics::log_ratio;
 
 /// So many of the constants that a row follows most are named.
 const NAMED: usize = 3;

@@ -4,9 +4,9 @@ use crate::numbers::{count, fixed, signed};
 use serde_json::{Value, json};
 use textwrap::Options;
 use wakelab_measure::NeverRan;
+use wakelab_statistics::log_ratio;
 use wakelab_study::compare::{DecidedNothing, half_width_pct};
 use wakelab_study::sensitivity::{Method, SAMPLES_MIN, Sensitivity, SensitivityRow};
-use wakelab_study::statistics::log_ratio;
 use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 
 /// The columns of the text.

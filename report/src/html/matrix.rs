@@ -16,7 +16,8 @@ use wakelab_page::{
     Cell, Comparison as Changes, Error, Estimate, Kind, Metric, MetricRow, Page, Place, Run, Section, Table,
     Verdict as PageVerdict, render,
 };
-use wakelab_study::compare::{Better, CompareRow, MatrixComparison, PowerDifference};
+use wakelab_statistics::Better;
+use wakelab_study::compare::{CompareRow, MatrixComparison, PowerDifference};
 use wakelab_study::geometric_mean::GeometricMean;
 use wakelab_study::survey::{Ranked, ranking};
 use wakelab_study::verdict::{RowVerdict, Verdict};

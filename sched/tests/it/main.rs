@@ -37,7 +37,6 @@ mod sched_cache;
 mod select_asym;
 mod select_predict;
 mod select_properties;
-mod select_reference;
 mod sis_cache;
 mod sis_cluster;
 mod sis_eff;

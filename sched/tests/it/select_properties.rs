@@ -1,9 +1,6 @@
 //! What a placement must be for any machine and state: a second implementation, and the laws that hold between the
 //! ways to decide.
 
-use crate::select_reference::case::{World, case, slow_case};
-use crate::select_reference::table::Table;
-use crate::select_reference::{Kernel, Version};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
@@ -12,6 +9,9 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{
     Affine, Cx, Decision, Event, Observer, Probe, Reason, ScanClock, SearchCount, Select, select_task_rq_fair,
 };
+use wakelab_testing::select_reference::case::{World, case, slow_case};
+use wakelab_testing::select_reference::table::Table;
+use wakelab_testing::select_reference::{Kernel, Version};
 
 /// Cases that fail are kept beside this file.
 fn config(cases: u32) -> ProptestConfig {

@@ -1,9 +1,7 @@
 //! The fuzz corpus, and changed files made from it, on a compiler that has no fuzzer.
 
-#[path = "../../../fuzz/check_scheduler_source.rs"]
-mod check;
-
-use crate::changes::{change_binary, check_changed, check_corpus, corpus, sum_of_changed};
+use wakelab_testing::changes::{change_binary, check_changed, check_corpus, corpus, sum_of_changed};
+use wakelab_testing::check_scheduler_source;
 
 /// Words that mean something in a build script.
 const WORDS: &[&str] = &[
@@ -45,23 +43,27 @@ const WORDS: &[&str] = &[
 
 #[test]
 fn build_scripts_of_the_corpus_are_read_or_refused() {
-    check_corpus("build_script", check::build_script);
+    check_corpus("build_script", check_scheduler_source::build_script);
 }
 
 #[test]
 fn changed_build_scripts_are_read_or_refused() {
-    let sound = check_changed("build_script", check::build_script, 60, WORDS);
+    let sound = check_changed("build_script", check_scheduler_source::build_script, 60, WORDS);
     assert!(sound > 50, "{sound} were sound");
 }
 
 #[test]
 fn archives_of_the_corpus_are_unpacked_or_refused() {
-    check_corpus("vmlinux_tar", check::vmlinux_tar);
+    check_corpus("vmlinux_tar", check_scheduler_source::vmlinux_tar);
 }
 
 #[test]
 fn changed_archives_are_unpacked_or_refused() {
-    let sound =
-        sum_of_changed(&corpus("vmlinux_tar"), |bytes| usize::from(check::vmlinux_tar(bytes)), 100, &change_binary);
+    let sound = sum_of_changed(
+        &corpus("vmlinux_tar"),
+        |bytes| usize::from(check_scheduler_source::vmlinux_tar(bytes)),
+        100,
+        &change_binary,
+    );
     assert!(sound > 100, "{sound} were sound");
 }

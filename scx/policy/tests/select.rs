@@ -5,16 +5,9 @@
 //! leaves out on purpose: clusters, delayed dequeue, CPUs that run SCHED_IDLE tasks only (they cannot be claimed),
 //! tasks whose previous CPU is no longer allowed, forks and execs, and SIS_FILTER.
 
-#[path = "../../../sched/tests/it/select_reference/mod.rs"]
-#[allow(dead_code, unused_imports)]
-mod select_reference;
-
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use select_reference::Version;
-use select_reference::case::{World, case};
-use select_reference::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_kernel::{Feature, FeatureSet, Preset};
 use wakelab_sched::CpuMask;
@@ -27,6 +20,9 @@ use wakelab_sched::select::{
 };
 use wakelab_scx_policy::ScanCost;
 use wakelab_scx_policy::select::{CpuInfo, CpuState, FEATURES, Level, Machine, Outcome, REASONS, SisParam, Wake};
+use wakelab_testing::select_reference::Version;
+use wakelab_testing::select_reference::case::{World, case};
+use wakelab_testing::select_reference::table::Table;
 
 /// The machine and its state as the scheduler keeps them.
 fn machine(world: &World) -> Machine {

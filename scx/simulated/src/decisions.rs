@@ -1,7 +1,6 @@
 //! The decisions of scx_wakelab in the simulator, as it records them itself: `wakelab conform` compares them with what
 //! the model chooses from the same inputs, as it does with those of guests.
 
-use crate::decision_rows::{DecisionRows, Place};
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,6 +13,7 @@ use wakelab_ext::ops::{Host, Ops, Scheduler};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_scheduler::BpfScheduler;
+use wakelab_scx_decisions::decision_rows::{DecisionRows, Place};
 use wakelab_sim::{Mechanisms, Setup, run_dyn};
 use wakelab_workload::Load;
 

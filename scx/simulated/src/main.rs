@@ -4,18 +4,9 @@
 //! `run` runs each load under each object in simulated time, and writes what was counted. `table` sets results of
 //! `scx-live run` beside it. `decisions` simulates scx_wakelab alone, and writes what it records.
 
-#[path = "../../src/decision_rows.rs"]
-mod decision_rows;
 mod decisions;
-#[path = "../../src/domains.rs"]
-mod domains;
-#[allow(dead_code, reason = "shared with scx_wakelab, which also switches features")]
-#[path = "../../src/features.rs"]
-mod features;
 mod simulate;
 mod table;
-#[path = "../../src/wire.rs"]
-mod wire;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};

@@ -27,8 +27,7 @@ pub use power::{KindSummary, PowerDifference, PowerSummary};
 pub use recording::Recording;
 pub(crate) use recording::run_info;
 pub use result::{
-    Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, OpSummary, PublishedRow, SearchRates, Side,
-    WakeupLatency,
+    Assumed, CompareRow, Comparison, ExperimentInfo, Kind, OpSummary, PublishedRow, SearchRates, Side, WakeupLatency,
 };
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
 pub(crate) use run::{measured, named_setup, run_base, run_with, setups, timed};

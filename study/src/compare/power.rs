@@ -1,10 +1,10 @@
 //! The power of a side, beside its performance.
 
-use super::{Better, CompareRow};
-use crate::statistics::{difference, mean};
+use super::CompareRow;
 use serde::Serialize;
 use wakelab_measure::RunStats;
 use wakelab_pm::power::PowerStats;
+use wakelab_statistics::{Better, difference, mean};
 
 /// Means over repeats, with turbostat's names.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,12 +3,12 @@
 use super::decided_nothing::{RanAs, decided_nothing};
 use super::sides::differ;
 use super::{Case, DecidedNothing, Experiment, PowerSummary, RegretSummary, SearchSummary, Until, Variant};
-use crate::statistics::{WELCH, difference, mean, std_pct};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wakelab_machine::Machine;
 use wakelab_measure::{Latency, OpTime, RunStats, ThreadPeriods};
+use wakelab_statistics::{Better, WELCH, difference, mean, std_pct};
 use wakelab_workload::Workload;
 
 /// The origin of the numbers.
@@ -17,16 +17,6 @@ use wakelab_workload::Workload;
 pub enum Kind {
     /// A model ran.
     Simulated,
-}
-
-/// The direction in which a metric is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Better {
-    /// Higher values are better.
-    Higher,
-    /// Lower values are better.
-    Lower,
 }
 
 /// The description of an experiment.

@@ -11,9 +11,8 @@ pub use config::Setting;
 pub use recordings::{RecordingsError, diff_recordings};
 pub use results::{ResultFile, ResultFileError, diff_results};
 
-use crate::compare::Better;
-use crate::statistics::{Difference, difference, mean, std_pct};
 use crate::verdict::{Certainty, JudgedRow, Outcome, RowVerdict, Verdict, judge_outcomes, noise_of_means};
+use wakelab_statistics::{Better, Difference, difference, mean, std_pct};
 
 /// Two things side by side.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,6 @@
 
 use super::config::differing;
 use super::{Diff, DiffRow, difference_of};
-use crate::compare::Better;
 use crate::recordings::Progress;
 use crate::stats::{RunTally, about, sources, stats};
 use std::collections::BTreeSet;
@@ -10,6 +9,7 @@ use std::path::{Path, PathBuf};
 use wakelab_events::ReadError;
 use wakelab_events::stream::{RecorderCounts, Source};
 use wakelab_sched::select::Reason;
+use wakelab_statistics::Better;
 
 /// Recordings cannot be compared.
 #[derive(Debug, thiserror::Error)]

@@ -2,11 +2,11 @@
 
 use super::config::{differing, flatten};
 use super::{Diff, DiffRow, difference_of};
-use crate::compare::Better;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wakelab_input::files;
+use wakelab_statistics::Better;
 
 /// The largest file that is read, bytes.
 const FILE_MAX: u64 = 512 << 20;

@@ -1,9 +1,10 @@
 //! The quantities that are published and simulated, and how a simulated row gives each.
 
 use super::SearchRates;
-use crate::compare::{Better, CompareRow, PowerSummary, Side};
+use crate::compare::{CompareRow, PowerSummary, Side};
 use serde::Serialize;
 use wakelab_measure::Bucket;
+use wakelab_statistics::Better;
 
 /// Quantity of a simulated row is compared with the published number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

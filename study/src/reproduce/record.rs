@@ -2,11 +2,12 @@
 //! how many that it had they were real, by benchmark and kind of machine.
 
 use super::{Class, Scoreboard};
-use crate::compare::{Better, Comparison};
+use crate::compare::Comparison;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use wakelab_machine::Machine;
+use wakelab_statistics::Better;
 
 /// Machines that behave alike: small LLCs fall into the stacked state and stay, large ones have idle CPUs left, and
 /// unequal CPUs are placed on by energy.

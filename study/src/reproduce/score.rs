@@ -1,9 +1,8 @@
 //! How close the simulation of a table comes.
 
 use super::{Scored, ScoredTable, SearchRates};
-use crate::compare::Better;
-use crate::statistics::log_ratio;
 use serde::Serialize;
+use wakelab_statistics::{Better, log_ratio};
 
 /// The class of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

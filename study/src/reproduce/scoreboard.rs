@@ -4,12 +4,11 @@
 use super::plan::cpu_s;
 use super::quantity::{latency, power, search_rates};
 use super::{Class, Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
-use crate::compare::{
-    Assumed, Better, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each, setups,
-};
+use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each, setups};
 use crate::experiment::{Given, Spec, SpecError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use wakelab_statistics::Better;
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

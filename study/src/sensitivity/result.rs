@@ -1,9 +1,10 @@
 //! The result of a sensitivity study: plain data for tables and JSON.
 
 use super::Method;
-use crate::compare::{Assumed, Better};
+use crate::compare::Assumed;
 use crate::reproduce::Class;
 use serde::Serialize;
+use wakelab_statistics::Better;
 
 /// A constant that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

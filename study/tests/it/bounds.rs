@@ -1,7 +1,6 @@
 //! What reads recordings, on values at both ends of their bounds and on changed files: no sum overflows, and all of it
 //! ends. The tests are built with overflow checks.
 
-use crate::fuzz_corpus::changes;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wakelab_study::ablation::ablate;
@@ -12,6 +11,7 @@ use wakelab_study::stats::{By, sources, stats_and_pictures};
 use wakelab_study::summary::summarize;
 use wakelab_study::trace::trace;
 use wakelab_study::{Decider, Progress};
+use wakelab_testing::changes;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -1,6 +1,5 @@
 //! Runs that are kept.
 
-use crate::support::{Fake, experiment};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -9,6 +8,7 @@ use wakelab_kernel::Preset;
 use wakelab_sim::Mechanisms;
 use wakelab_study::cache::{Cached, LIMIT_BYTES, Program, Store};
 use wakelab_study::compare::{self, Comparison, Experiment, RunFailed, Variant};
+use wakelab_testing::fake_runner::{Fake, experiment};
 
 const LOADS: [&str; 3] = ["1 thread", "2 threads", "3 threads"];
 

@@ -1,10 +1,10 @@
 //! Captured workloads against what they were captured from: the same throughput, waits and searches when they are
 //! simulated on the same machine, and the same answer to what another policy would do.
 
-use crate::recovery::{Class, MS, again, captured, class, made, original, recorded, recover, show};
 use wakelab_study::cache::{Cached, Program, Store};
 use wakelab_study::capture::Likeness;
 use wakelab_study::compare::{Experiment, Simulator};
+use wakelab_testing::recovery::{Class, MS, again, captured, class, made, original, recorded, recover, show};
 use wakelab_workload::Op;
 
 /// Half loaded, and overloaded: of these many messages find their reader awake. What is `Not` has a row that is not

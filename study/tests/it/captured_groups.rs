@@ -1,12 +1,12 @@
 //! Control groups of captured workloads: they are those of the run, and each has the share of the CPUs that it had
 //! there.
 
-use crate::recovery::{Quiet, again, captured, original, recorded, source};
 use std::collections::BTreeMap;
 use std::path::Path;
 use wakelab_events::stream::{Source, Switches, TaskGroups};
 use wakelab_study::capture::{CaptureOptions, Captured, capture};
 use wakelab_study::compare::Experiment;
+use wakelab_testing::recovery::{Quiet, again, captured, original, recorded, source};
 use wakelab_workload::{CpuMax, Group, Workload, from_toml};
 
 /// Hogs of three groups, one of them with a quota, and a pair that talks across groups.

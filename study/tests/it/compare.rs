@@ -1,12 +1,13 @@
 //! Comparisons with a stand-in for the simulator.
 
-use crate::support::{Fake, experiment};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
+use wakelab_statistics::Better;
 use wakelab_study::compare::{
-    self, Better, Comparison, Experiment, RunFailed, RunId, RunProgress, Variant, VariantError, Why, run_seed,
+    self, Comparison, Experiment, RunFailed, RunId, RunProgress, Variant, VariantError, Why, run_seed,
 };
+use wakelab_testing::fake_runner::{Fake, experiment};
 
 const LOADS: [&str; 3] = ["1 thread", "2 threads", "3 threads"];
 

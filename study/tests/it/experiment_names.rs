@@ -1,10 +1,10 @@
 //! What an experiment names is looked up, and told with its place where it is not there.
 
-use crate::support::{machine, workload};
 use std::path::Path;
 use wakelab_machine::Machine;
 use wakelab_study::compare::Experiment;
 use wakelab_study::experiment::{Catalogue, Given, LookupError, LookupSubject, Spec, SpecError};
+use wakelab_testing::fake_runner::{machine, workload};
 use wakelab_workload::Workload;
 
 /// One machine, one workload, loads separated by commas, one number.

@@ -1,19 +1,11 @@
 //! The fuzz corpus, and changed files made from it, on a compiler that has no fuzzer.
 
-#[path = "../../../fuzz/changes.rs"]
-pub mod changes;
-#[path = "../../../fuzz/check_experiment.rs"]
-mod check;
-#[path = "../../../fuzz/check_capture.rs"]
-mod check_capture;
-#[path = "../../../fuzz/check_study.rs"]
-mod of_study;
-
-use crate::support::{Fake, experiment};
-use changes::{Random, change, check_changed, check_corpus, corpus, run, sum_of_changed};
 use std::sync::atomic::AtomicBool;
 use wakelab_study::cache::{Cached, Program, Store};
 use wakelab_study::compare::compare;
+use wakelab_testing::changes::{self, Random, change, check_changed, check_corpus, corpus, run, sum_of_changed};
+use wakelab_testing::fake_runner::{Fake, experiment};
+use wakelab_testing::{check_capture, check_experiment, check_study};
 
 /// Words that mean something in an experiment.
 const WORDS: &[&str] = &[
@@ -48,12 +40,12 @@ const WORDS: &[&str] = &[
 
 #[test]
 fn experiments_of_the_corpus_are_found_or_refused() {
-    check_corpus("experiment", check::experiment);
+    check_corpus("experiment", check_experiment::experiment);
 }
 
 #[test]
 fn changed_experiments_are_found_or_refused() {
-    let sound = check_changed("experiment", check::experiment, 200, WORDS);
+    let sound = check_changed("experiment", check_experiment::experiment, 200, WORDS);
     assert!(sound > 200, "{sound} were sound");
 }
 
@@ -80,19 +72,19 @@ const OF_STUDIES: &[&str] = &[
 
 #[test]
 fn panels_sweeps_tables_and_results_of_the_corpus_are_read_or_refused() {
-    check_corpus("panel", of_study::panel);
-    check_corpus("sweep", of_study::sweep);
-    check_corpus("published_table", of_study::published_table);
-    check_corpus("result", of_study::result);
+    check_corpus("panel", check_study::panel);
+    check_corpus("sweep", check_study::sweep);
+    check_corpus("published_table", check_study::published_table);
+    check_corpus("result", check_study::result);
 }
 
 #[test]
 fn changed_panels_sweeps_tables_and_results_are_read_or_refused() {
     let sound = [
-        check_changed("panel", of_study::panel, 60, OF_STUDIES),
-        check_changed("sweep", of_study::sweep, 60, OF_STUDIES),
-        check_changed("published_table", of_study::published_table, 150, OF_STUDIES),
-        check_changed("result", of_study::result, 40, &["null", "rows", "base", "1e400", "\"\""]),
+        check_changed("panel", check_study::panel, 60, OF_STUDIES),
+        check_changed("sweep", check_study::sweep, 60, OF_STUDIES),
+        check_changed("published_table", check_study::published_table, 150, OF_STUDIES),
+        check_changed("result", check_study::result, 40, &["null", "rows", "base", "1e400", "\"\""]),
     ];
     assert!(sound.iter().all(|&sound| sound > 10), "{sound:?} were sound");
 }
@@ -114,11 +106,11 @@ fn changed_numbers_of_kept_runs_are_a_run_or_made_again() {
         }
     }
     assert_eq!(numbers.len(), 4);
-    assert!(numbers.iter().all(|(_, numbers)| of_study::cache_entry(numbers)), "they are runs unchanged");
+    assert!(numbers.iter().all(|(_, numbers)| check_study::cache_entry(numbers)), "they are runs unchanged");
     let changed = |bytes: &mut Vec<u8>, other: &[u8], random: &mut changes::Random| {
         changes::change_binary(bytes, other, random);
     };
-    changes::sum_of_changed(&numbers, |bytes| usize::from(of_study::cache_entry(bytes)), 500, &changed);
+    changes::sum_of_changed(&numbers, |bytes| usize::from(check_study::cache_entry(bytes)), 500, &changed);
 }
 
 /// Words that mean something in a text trace.

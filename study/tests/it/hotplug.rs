@@ -1,9 +1,5 @@
 //! A recording during which CPUs came or went: segments of several machines.
 
-#[path = "../../../events/tests/it/support/rows.rs"]
-mod rows;
-
-use rows::{DOMAINS, decision, metadata};
 use std::path::Path;
 use wakelab_events::recording::{DecisionRow, RecordingWriter, SwitchRow};
 use wakelab_study::Decider;
@@ -11,6 +7,7 @@ use wakelab_study::conform::conform;
 use wakelab_study::explain::{Filter, explain_file};
 use wakelab_study::recordings::decision_files;
 use wakelab_study::stats::{By, Key, sources, stats};
+use wakelab_testing::recording_rows::{DOMAINS, decision, metadata};
 
 /// The second machine has other numbers for its caches, and a wakee that changes its CPU.
 fn record(folder: &Path) {

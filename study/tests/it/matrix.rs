@@ -1,6 +1,5 @@
 //! Any number of sides, with a stand-in for the simulator.
 
-use crate::support::{Fake, experiment};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_events::sim::{Event, Sink};
@@ -14,6 +13,7 @@ use wakelab_study::compare::{
 };
 use wakelab_study::fail_if::FailIf;
 use wakelab_study::verdict::{RowVerdict, by_comparison, matrix_verdicts};
+use wakelab_testing::fake_runner::{Fake, experiment};
 
 const LOADS: [&str; 3] = ["1 thread", "2 threads", "3 threads"];
 const SIDES: [&str; 3] = ["SIS_UTIL", "SIS_ORACLE", "migration_cost=0"];
@@ -208,7 +208,7 @@ fn rows_are_repeated_until_their_intervals_are_narrow() {
     let mut matrix = by_hand_matrix();
     for experiment in &mut matrix.experiments {
         experiment.until = Some(until);
-        experiment.cases = crate::support::experiment(&LOADS, 3).cases;
+        experiment.cases = wakelab_testing::fake_runner::experiment(&LOADS, 3).cases;
     }
     assert_eq!(matrix.runs(), 3 * 3 * 20);
     let found = found(&Told(by_turns), &matrix, 2);

@@ -1,9 +1,9 @@
 //! Experiments without a mechanism, with a stand-in for the simulator.
 
-use crate::support::{Fake, experiment};
 use std::sync::atomic::AtomicBool;
 use wakelab_sim::Mechanisms;
 use wakelab_study::mechanisms::{MechanismTable, mechanisms};
+use wakelab_testing::fake_runner::{Fake, experiment};
 
 fn table(fake: &Fake, stop: bool) -> MechanismTable {
     mechanisms(fake, &experiment(&["1 thread", "2 threads"], 2), 1, &(), &AtomicBool::new(stop)).unwrap()

@@ -1,8 +1,8 @@
 //! Published tables.
 
-use crate::support::workload;
 use std::path::{Path, PathBuf};
 use wakelab_study::compare::{Published, PublishedError, PublishedRow};
+use wakelab_testing::fake_runner::workload;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../published")

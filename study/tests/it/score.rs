@@ -1,12 +1,12 @@
 //! Scores of candidates on panels, with a stand-in for the simulator: SIS_UTIL does about 200 transactions, and 100
 //! without it.
 
-use crate::support::Fake;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use wakelab_study::compare::Runner;
 use wakelab_study::experiment::Panel;
 use wakelab_study::score::{Candidate, Rung, Score, ScoreError, Scoring, score};
+use wakelab_testing::fake_runner::Fake;
 
 const PANEL: &str = r#"
 base = "NO_SIS_UTIL"

@@ -1,12 +1,12 @@
 //! Sweeps: which runs there are, and in which order they are numbered.
 
-use crate::support::Fake;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use wakelab_study::compare::run_seed;
 use wakelab_study::experiment::SweepSpec;
 use wakelab_study::sweep::{Making, Sweep, SweepRow};
+use wakelab_testing::fake_runner::Fake;
 
 const SWEEP: &str = r#"
 seed = 5

@@ -1,7 +1,7 @@
 //! What repeating until an interval is narrow does to intervals and p: the table of docs/trust.md, computed.
 
-use wakelab_study::compare::{Better, Until};
-use wakelab_study::statistics::difference;
+use wakelab_statistics::{Better, difference};
+use wakelab_study::compare::Until;
 use wakelab_study::verdict::noise_of_means;
 
 /// Trials of each line.

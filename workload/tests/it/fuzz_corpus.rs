@@ -1,9 +1,7 @@
 //! The fuzz corpus, and changed files made from it, on a compiler that has no fuzzer.
 
-#[path = "../../../fuzz/check_workload.rs"]
-mod check;
-
-use crate::changes::{check_changed, check_corpus};
+use wakelab_testing::changes::{check_changed, check_corpus};
+use wakelab_testing::check_workload;
 
 /// Words that mean something in a workload, so that changes come past the first check.
 const WORDS: &[&str] = &[
@@ -50,11 +48,11 @@ const WORDS: &[&str] = &[
 
 #[test]
 fn workloads_of_the_corpus_are_read_or_refused() {
-    check_corpus("workload", check::workload);
+    check_corpus("workload", check_workload::workload);
 }
 
 #[test]
 fn changed_workloads_are_read_or_refused() {
-    let sound = check_changed("workload", check::workload, 1500, WORDS);
+    let sound = check_changed("workload", check_workload::workload, 1500, WORDS);
     assert!(sound > 300, "{sound} were sound");
 }

@@ -1,8 +1,5 @@
 //! The integration tests of workloads: one program, because each program is linked for itself.
 
-#[path = "../../../fuzz/changes.rs"]
-mod changes;
-
 mod benchmarks;
 mod calls;
 mod distribution;

@@ -2,11 +2,9 @@
 //!
 //! The changes are made with fixed seeds, so that every run sees the same bytes.
 
-#[path = "../../../fuzz/checks_rt_app.rs"]
-mod checks;
-
-use crate::changes::{change, files, run, sum_of_changed};
 use std::path::Path;
+use wakelab_testing::changes::{change, corpus, files, run, sum_of_changed};
+use wakelab_testing::check_rt_app;
 
 /// Words and numbers of the grammar, and at the ends of ranges.
 const VALUES: &[&str] = &[
@@ -52,18 +50,18 @@ const VALUES: &[&str] = &[
 
 #[test]
 fn the_corpus_is_read_or_refused_with_a_line() {
-    let corpus = files(Path::new("../fuzz/corpus/rt_app"));
+    let corpus = corpus("rt_app");
     assert!(corpus.len() > 30, "the corpus has files");
     let threads: usize =
-        corpus.iter().map(|(path, bytes)| run(checks::rt_app, bytes, &|| path.display().to_string())).sum();
+        corpus.iter().map(|(path, bytes)| run(check_rt_app::rt_app, bytes, &|| path.display().to_string())).sum();
     assert!(threads > 20, "{threads} threads");
 }
 
 #[test]
 fn changed_files_are_read_or_refused_with_a_line() {
-    let all = ["../fuzz/corpus/rt_app", "tests/rt-app", "tests/rt-app/tutorial"];
-    let all: Vec<_> = all.into_iter().flat_map(|folder| files(Path::new(folder))).collect();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rt-app");
+    let all = [corpus("rt_app"), files(&own), files(&own.join("tutorial"))].concat();
     let threads =
-        sum_of_changed(&all, checks::rt_app, 200, &|bytes, other, random| change(bytes, other, VALUES, random));
+        sum_of_changed(&all, check_rt_app::rt_app, 200, &|bytes, other, random| change(bytes, other, VALUES, random));
     assert!(threads > 1000, "{threads} threads");
 }

@@ -1,12 +1,12 @@
 //! Programs of anything: whatever instructions, helpers and kernel functions get, the machine ends with a result or a
 //! fault, and does the same again.
 
-use super::asm::{assemble, map};
-use super::check::{HELPERS, KFUNCS, KINDS};
-use super::kernel::TestKernel;
 use proptest::prelude::*;
 use wakelab_bpf::image::{Insn, LocalType, Map, MapKind};
 use wakelab_bpf::machine::{Limits, Machine};
+use wakelab_testing::bpf_asm::{assemble, map};
+use wakelab_testing::bpf_kernel::TestKernel;
+use wakelab_testing::check_bpf::{HELPERS, KFUNCS, KINDS};
 
 /// One step: an instruction of any kind, or a call whose arguments are somewhat likely ones.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Functions, callbacks, loops, nesting, counts and determinism.
 
-use super::asm::{assemble, map};
-use super::kernel::{TestKernel, machine};
 use wakelab_bpf::image::{Image, MapKind};
 use wakelab_bpf::machine::{Limits, Machine};
+use wakelab_testing::bpf_asm::{assemble, map};
+use wakelab_testing::bpf_kernel::{TestKernel, machine};
 
 fn run(image: Image, args: &[u64]) -> (u64, Machine, TestKernel) {
     let (mut machine, mut kernel) = (machine(image), TestKernel::default());

@@ -1,9 +1,9 @@
 //! What ends a program before its end, with its message.
 
-use super::asm::{assemble, map};
-use super::kernel::{TestKernel, limited, machine};
 use wakelab_bpf::image::{Image, Insn, MapKind, POISON};
 use wakelab_bpf::machine::{Fault, FaultKind, Limits};
+use wakelab_testing::bpf_asm::{assemble, map};
+use wakelab_testing::bpf_kernel::{TestKernel, limited, machine};
 
 fn fault(image: Image) -> Fault {
     machine(image).call(&mut TestKernel::default(), 0, &[]).unwrap_err()

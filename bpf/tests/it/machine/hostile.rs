@@ -1,10 +1,10 @@
 //! Programs that the verifier would not let through, and that would take the machine's own notes apart.
 
-use super::asm::{assemble, map};
-use super::kernel::{TestKernel, limited, machine};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_bpf::image::{LocalType, Map, MapKind};
 use wakelab_bpf::machine::{Counts, Fault, FaultKind, Kernel, Limits, Machine};
+use wakelab_testing::bpf_asm::{assemble, map};
+use wakelab_testing::bpf_kernel::{TestKernel, limited, machine};
 
 /// A program's machine, with a type of 48 bytes and a value of 64.
 fn hostile(text: &str) -> Machine {

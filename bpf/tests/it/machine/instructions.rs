@@ -1,9 +1,9 @@
 //! Each instruction, against a second definition that is as simple as can be: over 128 bits, by what RFC 9669 says.
 
-use super::asm::assemble;
-use super::kernel::{TestKernel, machine};
 use proptest::prelude::*;
 use wakelab_bpf::image::{Function, Insn};
+use wakelab_testing::bpf_asm::assemble;
+use wakelab_testing::bpf_kernel::{TestKernel, machine};
 
 /// Runs one instruction on r1 and r2: r1, r2 and whether it jumped.
 fn run(insn: Insn, one: u64, two: u64) -> (u64, u64, bool) {
@@ -305,7 +305,7 @@ fn jumps_of_32_bits_go_far() {
 
 #[test]
 fn casts_keep_null_and_the_place_in_the_arena() {
-    let arena = super::asm::map("arena", wakelab_bpf::image::MapKind::Arena, 0, 0, 100);
+    let arena = wakelab_testing::bpf_asm::map("arena", wakelab_bpf::image::MapKind::Arena, 0, 0, 100);
     // Page 1, and a pointer as programs keep it in 32 bits.
     let text = "fn main\nr1 = map arena; r2 = 0; r3 = 1; r4 = -1; r5 = 0; kcall bpf_arena_alloc_pages\nr6 = r0\n\
                 w7 = w6\nr0 = 0\nr0 = 0\nr8 = r0\nr1 = 0\nr1 = 0\nr0 = r6; r0 -= r8; r0 |= r1; exit";

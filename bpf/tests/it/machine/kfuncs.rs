@@ -1,10 +1,10 @@
 //! The machine's own kernel functions, against plain definitions.
 
-use super::asm::{assemble, map};
-use super::kernel::{TestKernel, machine};
 use proptest::prelude::*;
 use wakelab_bpf::image::{LocalType, MapKind};
 use wakelab_bpf::machine::{Limits, Machine};
+use wakelab_testing::bpf_asm::{assemble, map};
+use wakelab_testing::bpf_kernel::{TestKernel, machine};
 
 fn call(machine: &mut Machine, name: &str, args: &[u64]) -> u64 {
     let function = machine.function(name).unwrap();

@@ -1,11 +1,11 @@
 //! Maps against models: the operations at random, from programs and from outside.
 
-use super::asm::{assemble, map};
-use super::kernel::{TestKernel, machine};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use wakelab_bpf::image::{Map, MapKind};
 use wakelab_bpf::machine::Machine;
+use wakelab_testing::bpf_asm::{assemble, map};
+use wakelab_testing::bpf_kernel::{TestKernel, machine};
 
 const E2BIG: u64 = -7i64 as u64;
 const ENOENT: u64 = -2i64 as u64;

@@ -16,7 +16,8 @@ use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
 use wakelab_input::printable;
 use wakelab_measure::{RunStats, State};
-use wakelab_study::compare::{Better, CompareRow, Comparison, ExperimentInfo, PublishedRow, Side};
+use wakelab_statistics::Better;
+use wakelab_study::compare::{CompareRow, Comparison, ExperimentInfo, PublishedRow, Side};
 use wakelab_study::verdict::RowVerdict;
 use wakelab_workload::TIME;
 

@@ -18,9 +18,9 @@ use wakelab_page::{
     Assumed, Cell, Comparison as Changes, Error, Estimate, Feature, Kind, Metric, MetricRow, Page, Place, Run, Section,
     Side as PageSide, Verdict as PageVerdict, render,
 };
-use wakelab_study::compare::{Better, CompareRow, Comparison, Side};
+use wakelab_statistics::{Better, size};
+use wakelab_study::compare::{CompareRow, Comparison, Side};
 use wakelab_study::picture::{Picture, Pictures};
-use wakelab_study::statistics::size;
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
 /// The benchmark and its case, which are not said where all rows are of one, and the load.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use wakelab_machine::{Cache, Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
 use wakelab_measure::{Activity, Bucket, Latency, NeverRan, Rates, RunStats, SearchStats, State, StateChange};
 use wakelab_sched::domain::{Arch, Uniform};
+use wakelab_statistics::Better;
 use wakelab_study::compare::{
-    Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, SearchSummary, Side,
+    Assumed, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, SearchSummary, Side,
     WakeupLatency,
 };
 use wakelab_study::verdict::{Certainty, Verdict, verdict};

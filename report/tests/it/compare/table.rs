@@ -2,7 +2,7 @@
 
 use super::fixture::{comparison, once};
 use wakelab_report::compare::table;
-use wakelab_study::compare::Better;
+use wakelab_statistics::Better;
 
 fn line<'a>(text: &'a str, section: &str, load: &str) -> &'a str {
     let section = text.split_once(section).unwrap_or_else(|| panic!("no {section}: {text}")).1;

@@ -23,9 +23,10 @@ mod sis_util_zen3_results;
 pub(super) mod table_folder;
 
 use super::{Quantity, ReproduceError, SearchRates};
-use crate::compare::{Better, CompareRow, PublishedError};
+use crate::compare::{CompareRow, PublishedError};
 use crate::published::{CsvRow, CsvTable};
 use std::path::Path;
+use wakelab_statistics::Better;
 
 /// All tables, in the order in which the scoreboard prints them.
 pub(super) static TABLES: [&dyn PublishedTable; 15] = [

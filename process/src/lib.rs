@@ -1,0 +1,7 @@
+//! What the recorder and the sched_ext scheduler do with their own process, and with the command that they run.
+//!
+//! Both are workspaces of their own, which need clang and libelf; this needs neither.
+
+pub mod capabilities;
+pub mod command;
+pub mod signals;
