@@ -13,8 +13,8 @@ use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 const WIDTH: usize = 100;
 /// So many rows are named of those that are better or worse.
 const NAMED: usize = 3;
-/// At most so many lines say who starved, or what decided nothing: a survey has dozens of variants, and its result is to
-/// stay on the first screen.
+/// At most so many lines say who starved, or what decided nothing: a survey has dozens of variants, and its result has
+/// to stay on the first screen.
 const LINES: usize = 4;
 
 /// What was concluded, what chance can do, what the assumed constants do, and how right such predictions were: a line
