@@ -1,5 +1,5 @@
-//! What the tests of several crates share, and the fuzz targets with them: what must hold of any bytes (`check_*`), files
-//! changed by chance, random experiments and schedulers, what follows every task through the events of a run, second
+//! What the tests of several crates share, and the fuzz targets with them: what must hold of any bytes (`check_*`),
+//! files changed by chance, random experiments and schedulers, what follows every task through the events of a run, second
 //! implementations, and the cases of tests, benches and examples.
 //!
 //! What needs a crate is behind a feature of the crate's name, so that its tests alone build no crate above it. It is
