@@ -1,6 +1,6 @@
 //! What the tests of several crates share, and the fuzz targets with them: what must hold of any bytes (`check_*`),
-//! files changed by chance, random experiments and schedulers, what follows every task through the events of a run, second
-//! implementations, and the cases of tests, benches and examples.
+//! files changed by chance, random experiments and schedulers, what follows every task through the events of a run,
+//! second implementations, and the cases of tests, benches and examples.
 //!
 //! What needs a crate is behind a feature of the crate's name, so that its tests alone build no crate above it. It is
 //! for integration tests, benches and examples: a crate's unit tests would see the crate a second time.
