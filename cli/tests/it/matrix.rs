@@ -250,7 +250,7 @@ fn what_is_wrong_is_refused_before_anything_runs() {
     let loads = [&loads[..], &["--load", "25%", "--base", "", "--with", "SIS_PROP"]].concat();
     refused(
         &compare(here.path(), &loads),
-        "error: --load: a load of 25% of 2 CPUs is no instance; expected 1 or more (on machine test-2c)",
+        "error: --load: a load of 25% of 2 CPUs is less than one instance; expected 1 or more (on machine test-2c)",
     );
     fs::write(here.path().join("x.toml"), "machines = []\nkernel = \"v6.12\"\n").expect("a file");
     refused(&wakelab(here.path(), &["run", "x.toml"]), "x.toml:1: `machines`: expected a list of one or more names");
