@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn what_a_version_does_not_have_cannot_be_set() {
         let error = set("v6.12", "min_granularity", "1000000").unwrap_err();
-        assert_eq!(error.to_string(), "kernel v6.12 has no tunable min_granularity");
+        assert_eq!(error.to_string(), "kernel v6.12 does not have the tunable min_granularity");
         assert_eq!(set("v5.10", "sis_util_pct", "200").unwrap().tunables.sis_util_pct, Some(200));
     }
 
@@ -183,14 +183,14 @@ mod tests {
     fn names_and_values_are_checked() {
         assert!(set("v6.1", "sis_util_pkt", "120").unwrap_err().to_string().contains("did you mean `sis_util_pct`"));
         let error = set("v6.1", "sis_util_exponent", "9").unwrap_err();
-        assert_eq!(error.to_string(), "sis_util_exponent=9 is not a number from 1 to 4");
+        assert_eq!(error.to_string(), "sis_util_exponent=9: expected a number from 1 to 4");
         let error = set("v7.2", "llc_aggr_tolerance", "101").unwrap_err();
-        assert_eq!(error.to_string(), "llc_aggr_tolerance=101 is not a number from 0 to 100");
+        assert_eq!(error.to_string(), "llc_aggr_tolerance=101: expected a number from 0 to 100");
         let error = set("v7.2", "llc_epoch_period", "0").unwrap_err();
-        assert_eq!(error.to_string(), "llc_epoch_period=0 is not a number from 1 to 1000");
+        assert_eq!(error.to_string(), "llc_epoch_period=0: expected a number from 1 to 1000");
         assert!(set("v7.2", "llc_agr_tolerance", "1").unwrap_err().to_string().contains("llc_aggr_tolerance"));
         let error = set("v6.1", "pelt_multiplier", "3").unwrap_err();
-        assert_eq!(error.to_string(), "pelt_multiplier=3 is not a number from 1 to 4, and a power of two");
+        assert_eq!(error.to_string(), "pelt_multiplier=3: expected a number from 1 to 4, and a power of two");
         assert_eq!(set("v5.18-eas", "pelt_multiplier", "2").unwrap().tunables.pelt_multiplier, Some(2));
     }
 }

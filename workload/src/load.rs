@@ -232,7 +232,7 @@ mod tests {
             assert_eq!(error(text), says, "{text}");
         }
         for text in ["/s", "x/s", "5%/s", "1..5%/s", "1..5/x/s", "..5/s", "-1/s", "5/m"] {
-            assert!(error(text).contains("is no load; expected a whole number"), "{text}: {}", error(text));
+            assert!(error(text).contains("is not a load; expected a whole number"), "{text}: {}", error(text));
         }
     }
 
@@ -240,25 +240,25 @@ mod tests {
     fn what_is_no_load_says_what_was_expected() {
         for (text, says) in [
             ("", "the load is empty; expected a number of instances, or a percentage of the CPUs"),
-            ("0", "a load of 0 is none; expected 1 or more"),
-            ("0%", "a load of 0% is none; expected 1% or more"),
+            ("0", "a load of 0 runs nothing; expected 1 or more"),
+            ("0%", "a load of 0% runs nothing; expected 1% or more"),
             ("100001", "a load of 100001 is too high; expected 100000 at most"),
             ("99999999999%", "a load of 99999999999% is too high; expected 100000% at most"),
             ("1..8", "the range 1..8 has no step; expected FROM..TO/STEP"),
             ("1..8/0", "the range 1..8/0 has a step of 0; expected 1 or more"),
             ("8..1/1", "the range 8..1/1 is empty; expected its start not above its end"),
-            ("1..8/5%", "the range 1..8/5% mixes instances and per cent; expected one of them in all three"),
-            ("1..1001/1", "\"1..1001/1\" is too many loads; expected 1000 at most"),
-            ("1,2,1", "the load 1 comes twice in \"1,2,1\"; expected it once"),
+            ("1..8/5%", "the range 1..8/5% mixes instances and per cent; use one of them for all three numbers"),
+            ("1..1001/1", "\"1..1001/1\" has too many loads; expected at most 1000"),
+            ("1,2,1", "\"1,2,1\" has the load 1 twice; give it once"),
         ] {
             assert_eq!(error(text), says, "{text}");
         }
         for text in ["many", "-1", "+1", "1.5", "1,", ",", "%", "1..x/1", "1../1", "..4/1", "1 2", "0x10", "1..4/"] {
-            assert!(error(text).contains("is no load; expected a whole number of instances"), "{text}");
+            assert!(error(text).contains("is not a load; expected a whole number of instances"), "{text}");
         }
         assert_eq!(
             Load::parse_list("0").unwrap_err().to_string(),
-            "a load of 0 is none; expected 1 or more\n  hint: such as 28, 1,2,4,8, 1..8/1, 25%, 25%..200%/25% or \
+            "a load of 0 runs nothing; expected 1 or more\n  hint: such as 28, 1,2,4,8, 1..8/1, 25%, 25%..200%/25% or \
              10..400/s"
         );
     }
@@ -270,8 +270,8 @@ mod tests {
         assert_eq!(Load::Percent(25).instances(6), Ok(1));
         assert_eq!(Load::Instances(7).instances(1), Ok(7));
         let says = |load: Load, cpus| load.instances(cpus).unwrap_err().what;
-        assert_eq!(says(Load::Percent(25), 2), "a load of 25% of 2 CPUs is no instance; expected 1 or more");
-        assert_eq!(says(Load::Instances(0), 2), "a load of 0 is no instance; expected 1 or more");
+        assert_eq!(says(Load::Percent(25), 2), "a load of 25% of 2 CPUs is less than one instance; expected 1 or more");
+        assert_eq!(says(Load::Instances(0), 2), "a load of 0 is less than one instance; expected 1 or more");
         assert!(says(Load::Percent(100_000), 8192).contains("8192000 instances; expected 100000 at most"));
     }
 }
