@@ -69,7 +69,7 @@ impl Load {
             Ok(0) => Err(LoadError::new(format!("a load of {says} is less than one instance; expected 1 or more"))),
             Ok(n) if n <= Self::INSTANCES_MAX => Ok(n),
             _ => Err(LoadError::new(format!(
-                "a load of {says} is {instances} instances; expected {} at most",
+                "a load of {says} makes {instances} instances; expected at most {}",
                 Self::INSTANCES_MAX
             ))),
         }
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(list("60000..100000/s"), ["60000/s", "100000/s"]);
         for (text, says) in [
             ("0/s", "a load of 0/s runs nothing; expected 1/s or more"),
-            ("100001/s", "a load of 100001/s is too high; expected 100000/s at most"),
+            ("100001/s", "a load of 100001/s is too high; expected at most 100000/s"),
             ("400..10/s", "the range 400..10/s is empty; expected its start not above its end"),
             ("10..400/0/s", "the range 10..400/0/s has a step of 0; expected 1 or more"),
         ] {
@@ -242,8 +242,8 @@ mod tests {
             ("", "the load is empty; expected a number of instances, or a percentage of the CPUs"),
             ("0", "a load of 0 runs nothing; expected 1 or more"),
             ("0%", "a load of 0% runs nothing; expected 1% or more"),
-            ("100001", "a load of 100001 is too high; expected 100000 at most"),
-            ("99999999999%", "a load of 99999999999% is too high; expected 100000% at most"),
+            ("100001", "a load of 100001 is too high; expected at most 100000"),
+            ("99999999999%", "a load of 99999999999% is too high; expected at most 100000%"),
             ("1..8", "the range 1..8 has no step; expected FROM..TO/STEP"),
             ("1..8/0", "the range 1..8/0 has a step of 0; expected 1 or more"),
             ("8..1/1", "the range 8..1/1 is empty; expected its start not above its end"),
@@ -272,6 +272,6 @@ mod tests {
         let says = |load: Load, cpus| load.instances(cpus).unwrap_err().what;
         assert_eq!(says(Load::Percent(25), 2), "a load of 25% of 2 CPUs is less than one instance; expected 1 or more");
         assert_eq!(says(Load::Instances(0), 2), "a load of 0 is less than one instance; expected 1 or more");
-        assert!(says(Load::Percent(100_000), 8192).contains("8192000 instances; expected 100000 at most"));
+        assert!(says(Load::Percent(100_000), 8192).contains("8192000 instances; expected at most 100000"));
     }
 }
