@@ -41,7 +41,7 @@ fn idle_states_that_the_machine_does_not_have_are_refused() {
     let turbo = with_opps("[turbo]\nkhz = [2000]\nactive_states = [\"C1\"]\nsource = \"a table\"\n");
     refused(&turbo, 11, &["active_states has C1, but no `[[idle]]` has that name", "hint: "]);
     let numbers = with_opps("[turbo]\nkhz = [2000]\nactive_states = [1]\nsource = \"a table\"\n");
-    refused(&numbers, 13, &["`turbo.active_states`: expected a list of texts in quotes, found [1]"]);
+    refused(&numbers, 13, &["`turbo.active_states`: expected a list of quoted texts, found [1]"]);
     let demotion = with_opps("[demotion]\nto = \"C1\"\nbelow_us = 5\nassumed = \"for the test\"\n");
     refused(&demotion, 11, &["to is C1, but no `[[idle]]` has that name", "hint: "]);
 }

@@ -10,7 +10,7 @@ fn machine(more: &str) -> String {
 
 #[test]
 fn text_that_is_no_toml_is_refused_at_its_line() {
-    refused("name = \"m\"\ndescription = = 1\n", 2, &["this is not TOML"]);
+    refused("name = \"m\"\ndescription = = 1\n", 2, &["this is not valid TOML"]);
 }
 
 #[test]

@@ -310,7 +310,7 @@ fn affinities_have_cpus_and_the_machine_has_them() {
     let cpus = |list: &str| changed("\"0-1,3\"", list);
     let expected = "40: `task.cpus`: expected CPUs from 0 to 8191, such as 0-3,8, found";
     assert_eq!(cpus("\"\""), format!("{expected} ``"));
-    assert_eq!(cpus("\"3-1\""), "40: `task.cpus`: expected the lower number of a range first, found `3-1`");
+    assert_eq!(cpus("\"3-1\""), "40: `task.cpus`: expected a range with its lower number first, found `3-1`");
     assert_eq!(cpus("\"all\""), format!("{expected} `all`"));
     assert_eq!(cpus("[0]"), "40: `task.cpus`: expected text in quotes, found [0]");
     assert_eq!(
@@ -391,7 +391,7 @@ fn what_counts_nothing_or_comes_twice_is_refused() {
 
 #[test]
 fn what_is_no_toml_or_no_file_is_refused() {
-    assert!(changed("case = \"c\"", "case = ").starts_with("3: this is not TOML: "));
+    assert!(changed("case = \"c\"", "case = ").starts_with("3: this is not valid TOML: "));
     let error = describe("no/such.toml").unwrap_err().to_string();
     assert!(error.starts_with("no/such.toml: the file cannot be read: "), "{error}");
     let end = "; expected a workload (.toml)\n  hint: `wakelab workload list` shows the workloads that need no file";
