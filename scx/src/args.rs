@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 3000)]
     #[arg(value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     pub slice_us: u64,
-    /// Record each decision in this folder, as wakelab-record does; it must be new, or empty and yours alone
+    /// Record each decision in this folder, as wakelab-record does; it must be new, or empty and writable only by you
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
     /// Exit after this time, as in 10s or 5m

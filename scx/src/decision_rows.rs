@@ -73,7 +73,7 @@ impl DecisionRows {
         let ids = built.kernel_llc_ids(LlcId::Dense);
         let llc_of = |cpu: usize| llcs.iter().position(|llc| llc.contains(&cpu)).unwrap_or(0);
         let folder = RecordingWriter::new(path, metadata)
-            .map_err(|e| anyhow::anyhow!("{e}\n  hint: name a folder that is not there yet"))?;
+            .map_err(|e| anyhow::anyhow!("{e}\n  hint: name a folder that does not exist yet"))?;
         Ok(DecisionRows {
             folder,
             nr_cpus: topology.cpus.len(),
