@@ -1,4 +1,4 @@
-//! What the statistics of `study` need to know of a metric. Their file is compiled here by its path, because a
+//! The facts about a metric that the statistics of `study` need. Their file is compiled here by its path, because a
 //! dependency on `study` would bring the simulator along.
 
 /// Which direction of a metric is better.

@@ -52,7 +52,7 @@ impl DecisionRows {
     pub fn new(path: &Path, place: &Place<'_>) -> Result<Self> {
         let &Place { topology, llcs, hz, release } = place;
         if llcs.len() > MAX_LLCS {
-            bail!("recordings have room for {MAX_LLCS} LLCs, and this machine has {}", llcs.len());
+            bail!("recordings have room for {MAX_LLCS} LLCs, but this machine has {}", llcs.len());
         }
         let built = domains::build(topology)?;
         let name = format!("{}cpus-{}llcs", topology.cpus.len(), llcs.len());
