@@ -341,17 +341,17 @@ impl Ext {
         // bpf_scx_init_member() reads the struct before validate_ops().
         let unknown = declared.flags & !u64::from(rules.ops_flags);
         if unknown != 0 {
-            return Err(format!("flags {unknown:#x} of its sched_ext_ops are not the kernel's (EINVAL)"));
+            return Err(format!("flags {unknown:#x} of its sched_ext_ops are unknown to the kernel (EINVAL)"));
         }
         if declared.name.is_empty() {
             return Err("its sched_ext_ops have no name (EINVAL)".to_owned());
         }
         if declared.timeout_ms > SCX_WATCHDOG_MAX_TIMEOUT_MS {
-            return Err(format!("timeout_ms is {}, and may be 30000 (E2BIG)", declared.timeout_ms));
+            return Err(format!("timeout_ms is {}, but may be at most 30000 (E2BIG)", declared.timeout_ms));
         }
         if declared.dispatch_max_batch > i32::MAX as u32 {
             return Err(format!(
-                "dispatch_max_batch is {}, and may be {} (E2BIG)",
+                "dispatch_max_batch is {}, but may be at most {} (E2BIG)",
                 declared.dispatch_max_batch,
                 i32::MAX
             ));
@@ -366,8 +366,8 @@ impl Ext {
             return Err("SCX_OPS_BUILTIN_IDLE_PER_NODE requires CPU idle selection enabled".to_owned());
         }
         if declared.flags & SCX_OPS_SWITCH_PARTIAL != 0 {
-            return Err("SCX_OPS_SWITCH_PARTIAL is not modelled: all tasks but realtime ones are the scheduler's; \
-                        expected a scheduler without the flag"
+            return Err("SCX_OPS_SWITCH_PARTIAL is not modelled: all tasks except realtime ones belong to the \
+                        scheduler; expected a scheduler without the flag"
                 .to_owned());
         }
         let nr_cpus = topology.nr_cpus() as usize;
@@ -1953,8 +1953,8 @@ impl Ext {
             if served > DEFERRED_MAX {
                 let last = self.last_call();
                 let message = format!(
-                    "what {last} leaves for later makes new work each time that it is done: tasks go back to the \
-                     scheduler {served} times without any time passing"
+                    "the work that {last} leaves for later makes new work each time: tasks go back to the scheduler \
+                     {served} times without any time passing"
                 );
                 return self.end(ExitKind::Fault, message, 0);
             }
