@@ -25,7 +25,7 @@ pub struct Bandwidth {
     pub period_us: u64,
     /// How much run time its tasks have in each period, us; [`RUNTIME_INF`] without a limit.
     pub quota_us: u64,
-    /// What may be saved up of earlier periods, us.
+    /// The unused run time of earlier periods that may be saved up, us.
     pub burst_us: u64,
 }
 

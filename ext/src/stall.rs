@@ -12,7 +12,7 @@ use std::fmt;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 
-/// What happened to a task that waits.
+/// A step of a task that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// `select_task_rq_scx()` for a wake-up or a fork: a CPU was chosen.
@@ -67,14 +67,14 @@ pub enum What {
     Picked,
 }
 
-/// What happened, when, and on which CPU.
+/// A step, with its time and its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// When, ns.
     pub at: u64,
     /// The CPU on which it happened.
     pub on: Cpu,
-    /// What happened.
+    /// The step.
     pub what: What,
 }
 
@@ -114,7 +114,7 @@ impl Wait {
 /// Queues that a CPU looked into last.
 const LOOKED: usize = 4;
 
-/// What a CPU did last.
+/// The last steps of a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lately {
     /// Since when what runs there does, or nothing, ns.

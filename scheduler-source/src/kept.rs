@@ -1,4 +1,4 @@
-//! What is kept between runs of the program, and for how long.
+//! The files that are kept between runs of the program, and for how long.
 
 use crate::files::{UNFINISHED, failed, written_by_all};
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What is kept, each in a folder of its own.
+/// The kinds of files that are kept, each in a folder of its own.
 #[derive(Clone, Copy, Debug)]
 pub enum Kept {
     /// Compiled objects, a file each.
@@ -15,7 +15,7 @@ pub enum Kept {
     Headers,
     /// Crates of the registry, a folder each.
     Crates,
-    /// What cargo has resolved of manifests in folders, a folder each.
+    /// The results of cargo for manifests in folders, a folder each.
     Resolved,
 }
 
@@ -68,7 +68,7 @@ pub fn prune(work: &Path) {
     }
 }
 
-/// What lies in a folder, unfinished or not, the oldest first.
+/// Returns the contents of a folder, unfinished or not, the oldest first.
 fn dated(folder: &Path, unfinished: bool) -> Vec<(SystemTime, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let of_kind = entries.filter(|e| e.file_name().to_string_lossy().starts_with(UNFINISHED) == unfinished);
@@ -95,7 +95,7 @@ pub fn private(folder: &Path) -> Result<(), String> {
         let mode = fs::metadata(place).map_err(|error| failed(place, error))?.permissions().mode();
         const STICKY: u32 = 0o1000;
         if written_by_all(place) && mode & STICKY == 0 {
-            let what = "all users may write there, and could change what is compiled";
+            let what = "all users can write there, and could change what is compiled";
             let next = "set HOME or XDG_CACHE_HOME to a folder of your own, or give --cache DIR";
             return Err(failed(place, format!("{what}; {next}")));
         }
@@ -140,7 +140,7 @@ mod tests {
         let inner = all.path().join("cache/schedulers");
         assert_eq!(private(&inner), Ok(()));
         fs::set_permissions(all.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(private(&inner).unwrap_err().contains("all users may write there"));
+        assert!(private(&inner).unwrap_err().contains("all users can write there"));
         fs::set_permissions(all.path(), fs::Permissions::from_mode(0o1777)).unwrap();
         assert_eq!(private(&inner), Ok(()));
     }

@@ -17,7 +17,7 @@ fn hostile(mode: i128) -> BpfScheduler {
 fn what_a_scheduler_makes_the_host_do_or_keep_has_an_end() {
     let ends = [
         (1, "bytes of memory would be used, which is the limit"),
-        (2, "the programs have 1024 iterators over queues, as many as they may"),
+        (2, "the programs have 1024 iterators over queues, which is the limit"),
         (3, "of this call have done as much work as one call may"),
         (4, "of all calls so far have done as much work as this number of instructions allows"),
         (5, "bpf_iter_bits_destroy() expected an iterator that bpf_iter_bits_new() has made"),
