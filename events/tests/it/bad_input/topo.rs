@@ -220,7 +220,7 @@ fn what_the_model_does_not_have() {
     );
     topo_error_is(
         &with("\"name\": \"SMT\"", "\"name\": \"SMP\""),
-        "topo-6.12-A.json: key domains.0[0].name: `SMP` is none of SMT, CLS, MC, PKG, DIE, NODE, NUMA\n  \
+        "topo-6.12-A.json: key domains.0[0].name: `SMP` is unknown; expected SMT, CLS, MC, PKG, DIE, NODE or NUMA\n  \
          hint: each CPU needs its domains as the kernel shows them under sched/domains",
     );
 }
