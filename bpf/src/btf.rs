@@ -28,11 +28,11 @@ pub struct Btf {
 pub struct Type {
     /// The offset of its name in the strings; 0 for none.
     pub name: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What a type is (`BTF_KIND_*`).
+/// The kinds of types (`BTF_KIND_*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `void`.
@@ -87,7 +87,7 @@ pub enum Kind {
     Func(u32, u16),
     /// A prototype.
     FuncProto {
-        /// What it returns.
+        /// The type that it returns.
         ret: u32,
         /// The offsets of its parameters' names, and their types.
         params: Vec<(u32, u32)>,
@@ -201,7 +201,7 @@ pub(crate) fn part<'a>(bytes: &'a [u8], offset: u64, len: u64, what: &str) -> Re
         let (from, to) = (usize::try_from(offset).ok()?, usize::try_from(offset.checked_add(len)?).ok()?);
         bytes.get(from..to)
     };
-    let text = || LoadError::new(format!("{what}: {len} bytes at {offset} are beyond its end at {}", bytes.len()));
+    let text = || LoadError::new(format!("{what}: {len} bytes at {offset} reach beyond its end at {}", bytes.len()));
     range().ok_or_else(text)
 }
 
@@ -221,10 +221,10 @@ impl Btf {
         let (str_off, str_len) = (u64::from(header.u32()?), u64::from(header.u32()?));
         let strings = part(bytes, header_len + str_off, str_len, ".BTF strings")?;
         if strings.first() != Some(&0) || strings.last() != Some(&0) {
-            return Err(LoadError::new(".BTF: strings that do not begin and end with a zero"));
+            return Err(LoadError::new(".BTF: the strings do not begin and end with a zero"));
         }
         let no_text = |error: std::str::Utf8Error| {
-            LoadError::new(format!(".BTF: strings are no UTF-8 at {}", error.valid_up_to()))
+            LoadError::new(format!(".BTF: the strings are not UTF-8 at {}", error.valid_up_to()))
         };
         let strings = std::str::from_utf8(strings).map_err(no_text)?;
         let mut types = vec![Type { name: 0, kind: Kind::Void }];
@@ -277,15 +277,15 @@ impl Btf {
                 Kind::Datasec { vars, .. } => ids.extend(vars.iter().map(|(to, _, _)| *to)),
             }
             if names.iter().any(|name| *name as usize >= self.strings.len()) {
-                return refuse(id, "name that is beyond the strings");
+                return refuse(id, "name beyond the end of the strings");
             }
             // A tag's name is any text.
             let is_tag = matches!(ty.kind, Kind::DeclTag(..) | Kind::TypeTag(_));
             if !is_tag && names.iter().any(|name| self.string_within(*name, NAME_MAX).is_none()) {
-                return refuse(id, "name that is longer than 511 bytes, the kernel's longest, or no text");
+                return refuse(id, "name that is longer than 511 bytes, the kernel's limit, or not text");
             }
             if ids.iter().any(|to| *to >= self.len()) {
-                return refuse(id, "type that is not there");
+                return refuse(id, "type that does not exist");
             }
         }
         Ok(())
@@ -393,8 +393,8 @@ impl Btf {
         }
     }
 
-    /// What is left of a type without `const`, `volatile`, `restrict`, tags and typedefs
-    /// (`skip_mods_and_typedefs()`). Types that refer to themselves end in `void`.
+    /// Returns the type without `const`, `volatile`, `restrict`, tags and typedefs (`skip_mods_and_typedefs()`). Types
+    /// that refer to themselves end in `void`.
     pub fn skip(&self, mut id: u32) -> u32 {
         for _ in 0..DEPTH_MAX {
             match self.get(id).kind {
@@ -566,7 +566,7 @@ fn parse_type(reader: &mut Reader<'_>, id: usize) -> Result<Type, LoadError> {
     Ok(Type { name, kind })
 }
 
-/// What `.BTF.ext` says about the instructions of one ELF section.
+/// The records of `.BTF.ext` about the instructions of one ELF section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SectionInfo {
     /// The function that begins at an offset, bytes: its type.

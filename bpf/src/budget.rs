@@ -1,4 +1,4 @@
-//! What reading and linking an object may cost.
+//! Limits on the cost of reading and linking an object.
 //!
 //! Parts of a file can lie on the same bytes, types can hold each other, and names can be repeated: a small object can
 //! ask for more than any machine has. Whatever is read more than once, or kept, is charged before.
@@ -6,11 +6,11 @@
 use crate::error::LoadError;
 use std::cell::Cell;
 
-/// What parsing an object may cost, and linking it: about as many bytes that are kept, or nanoseconds. The largest
-/// schedulers take a twentieth of it.
+/// The limit on the cost of parsing and linking an object: about as many bytes that are kept, or nanoseconds. The
+/// largest schedulers take a twentieth of it.
 pub(crate) const LOAD_BUDGET: u64 = 64 << 20;
 
-/// What is left of it; `None` once more was asked for than there was.
+/// The rest of it; `None` once more was requested than there was.
 #[derive(Debug)]
 pub(crate) struct Budget {
     left: Cell<Option<u64>>,
@@ -29,7 +29,7 @@ impl Budget {
         }
         let most = LOAD_BUDGET >> 20;
         let text =
-            format!("its {what} take more than an object may: {most} MiB, or as many million steps to read them");
+            format!("its {what} exceed the limit for an object: {most} MiB, or as many million steps to read them");
         Err(LoadError::new(text))
     }
 

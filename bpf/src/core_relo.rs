@@ -100,7 +100,7 @@ impl RelocationKind {
     }
 }
 
-/// What an access names: the steps from a type to a field of it (`struct bpf_core_spec`).
+/// The path of an access: the steps from a type to a field of it (`struct bpf_core_spec`).
 #[derive(Clone, Debug, Default)]
 struct Spec {
     root: u32,
@@ -118,7 +118,7 @@ struct Step {
     named: bool,
 }
 
-/// What a relocation asks for.
+/// A relocation's request.
 #[derive(Clone, Debug)]
 pub struct Relocation {
     kind: RelocationKind,
@@ -129,12 +129,12 @@ pub struct Relocation {
     pub path: String,
 }
 
-/// What it comes to.
+/// The result of a relocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What the object's compiler put into the instruction.
+    /// The value that the object's compiler put into the instruction.
     old: u64,
-    /// What the instruction gets; `None` if it is poisoned.
+    /// The value that the instruction gets; `None` if it is poisoned.
     new: Option<u64>,
     /// `old` has to be in the instruction.
     validate: bool,
@@ -150,8 +150,8 @@ impl Relocation {
     /// Parses a relocation of an object (`bpf_core_parse_spec()`).
     pub fn parse(local: &Btf, relocation: &CoreRelocation) -> Result<Relocation, String> {
         let number = relocation.kind;
-        let kind =
-            RelocationKind::of(number).ok_or_else(|| format!("relocation of the kind {number}; expected 0 to 12"))?;
+        let kind = RelocationKind::of(number)
+            .ok_or_else(|| format!("unknown kind of relocation {number}; expected 0 to 12"))?;
         let access = local.string_within(relocation.access, ACCESS_MAX).unwrap_or_default();
         let name = local.name_of(relocation.type_id);
         let wrong = |what: &str| format!("relocation {} of {name}, `{access}`: {what}", kind.name());
@@ -170,10 +170,10 @@ impl Relocation {
             };
             spec.value = indices[0] as usize;
             let value = values.get(spec.value).filter(|_| indices.len() == 1);
-            let (value, _) = value.ok_or_else(|| wrong("expected the place of a constant"))?;
+            let (value, _) = value.ok_or_else(|| wrong("expected the index of a constant"))?;
             path = essential(local.string(*value)).to_string();
         } else if kind.is_field() {
-            let names = field_spec(local, &mut spec, &indices).ok_or_else(|| wrong("expected a field of it"))?;
+            let names = field_spec(local, &mut spec, &indices).ok_or_else(|| wrong("expected a field of that type"))?;
             path = names.join(".");
         } else if indices != [0] {
             return Err(wrong("expected `0`"));
@@ -181,7 +181,7 @@ impl Relocation {
         Ok(Relocation { kind, spec, type_name, path })
     }
 
-    /// What it asks.
+    /// Returns the kind of request.
     pub fn kind(&self) -> RelocationKind {
         self.kind
     }
@@ -202,7 +202,7 @@ impl Relocation {
         self.kind.is_field()
     }
 
-    /// What it comes to with a kernel's types (`bpf_core_calc_relo_insn()`).
+    /// Returns the result with a kernel's types (`bpf_core_calc_relo_insn()`).
     pub(crate) fn answer(&self, local: &Btf, kernel: &Btf, budget: &Budget) -> Result<Answer, String> {
         if self.kind == TypeIdLocal {
             let id = u64::from(self.spec.root);
@@ -226,7 +226,7 @@ impl Relocation {
                 None => found = Some((spec, answer)),
                 Some((first, known)) => {
                     if first.bit_offset != spec.bit_offset || known.new != answer.new {
-                        return Err(format!("{}: the kernel has several such types, that differ", self.describe()));
+                        return Err(format!("{}: the kernel has several such types, and they differ", self.describe()));
                     }
                 }
             }
@@ -247,7 +247,7 @@ impl Relocation {
                 TypeMatches => types_match(local, root, kernel, (candidate, false), LEVELS, budget),
                 _ => types_compatible(local, root, kernel, candidate, LEVELS),
             };
-            let too_deep = || format!("{}: types that are too deep, or have too many members", self.describe());
+            let too_deep = || format!("{}: the types are nested too deep, or have too many members", self.describe());
             let matches = matches.ok_or_else(too_deep)?;
             return Ok(matches.then_some(target));
         }
@@ -288,7 +288,7 @@ impl Relocation {
     fn calculate(&self, local: &Btf, kernel: &Btf, target: Option<&Spec>) -> Result<Answer, String> {
         let mut answer =
             Answer { old: 0, new: None, validate: true, sizes: (0, 0), fail_size: false, exists: target.is_some() };
-        let cannot = || format!("{} cannot be had", self.describe());
+        let cannot = || format!("{} does not exist in this kernel", self.describe());
         if self.kind.is_field() {
             if self.kind == FieldExists {
                 answer.old = 1;
@@ -583,7 +583,7 @@ fn types_match(
     None
 }
 
-/// What a relocation of a field comes to on one side.
+/// The result of a relocation of a field on one side.
 struct Field {
     value: u64,
     validate: bool,
@@ -658,7 +658,7 @@ fn field(btf: &Btf, spec: &Spec, kind: RelocationKind) -> Option<Field> {
 /// poisoned.
 pub fn patch(insns: &mut [Insn], at: usize, answer: &Answer) -> Result<bool, String> {
     const LD_IMM64: u8 = 0x18;
-    let Some(insn) = insns.get(at).copied() else { return Err("an instruction that is not there".to_string()) };
+    let Some(insn) = insns.get(at).copied() else { return Err("an instruction that does not exist".to_string()) };
     let wide = insn.code == LD_IMM64;
     let class = insn.code & 7;
     let mut poison = answer.new.is_none();
@@ -669,7 +669,10 @@ pub fn patch(insns: &mut [Insn], at: usize, answer: &Answer) -> Result<bool, Str
             // ALU, ALU64
             4 | 7 => {
                 if insn.code & 8 != 0 {
-                    return Err(format!("instruction {:#04x} that takes a register; expected a number", insn.code));
+                    return Err(format!(
+                        "instruction {:#04x} takes a register; expected one that takes a number",
+                        insn.code
+                    ));
                 }
                 if answer.validate && insn.imm as u32 != answer.old as u32 {
                     return Err(unexpected("its number", i64::from(insn.imm)));
@@ -681,7 +684,7 @@ pub fn patch(insns: &mut [Insn], at: usize, answer: &Answer) -> Result<bool, Str
                 if answer.validate && insn.off as i64 as u64 != answer.old {
                     return Err(unexpected("its offset", i64::from(insn.off)));
                 }
-                let off = i16::try_from(new).map_err(|_| format!("offset {new} is beyond 16 bits"))?;
+                let off = i16::try_from(new).map_err(|_| format!("offset {new} does not fit into 16 bits"))?;
                 if answer.fail_size {
                     poison = true;
                 } else {

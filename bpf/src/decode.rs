@@ -8,7 +8,8 @@ use crate::image::{ABSENT, Image, Insn, POISON};
 use crate::kfuncs;
 use crate::maps::Maps;
 
-/// What an instruction does. `K` takes the immediate, `X` the source register; the number is the operands' width.
+/// The operation of an instruction. `K` takes the immediate, `X` the source register; the number is the operands'
+/// width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[rustfmt::skip]
@@ -66,20 +67,20 @@ pub(crate) enum Op {
     Exit,
     /// [`POISON`].
     Poison,
-    /// A weak kernel function that there is none of.
+    /// A call of a weak kernel function that the kernel does not have.
     Absent,
-    /// What is no instruction: `imm` is the number of its [`UNKNOWN`].
+    /// Not an instruction: `imm` is the number of its [`UNKNOWN`].
     Unknown,
 }
 
-/// What can be wrong with an instruction.
+/// The errors that an instruction can have.
 pub(crate) const UNKNOWN: [&str; 6] = [
     "the second half of a load of 64 bits, or the end of the object",
-    "the instruction set has none of this code, offset and immediate",
+    "the instruction set has no instruction with this code, offset and immediate",
     "a register other than r0 to r10",
-    "a write of r10, which programs may only read",
-    "a cast of a pointer into an arena, of which the object has none",
-    "a call of a function by its address, which the kernel does not have",
+    "a write to r10, which programs may only read",
+    "a cast of a pointer into an arena, but the object has no arena",
+    "a call of a function by its address, which the kernel does not support",
 ];
 
 /// How many wrong instructions an error tells of at most.
@@ -252,22 +253,22 @@ fn decode_one(image: &Image, maps: &Maps, stacks: &[u32], at: usize) -> Result<D
                 0 => (low | u64::from(second.imm as u32) << 32) as i64,
                 1 => match maps.get(insn.imm as u32) {
                     Some(map) => map.handle as i64,
-                    None => return Err(format!("map {}, of which there is none", insn.imm)),
+                    None => return Err(format!("map {}, which does not exist", insn.imm)),
                 },
                 2 => match maps.value_addr(insn.imm as u32, second.imm as u32) {
                     Some(addr) => addr as i64,
-                    None => return Err(format!("value of map {}, which has none", insn.imm)),
+                    None => return Err(format!("the value of map {}, which has no value", insn.imm)),
                 },
                 3 => {
                     if insn.imm as usize >= image.ksyms.len() {
-                        return Err(format!("kernel variable {}, of which there is none", insn.imm));
+                        return Err(format!("kernel variable {}, which does not exist", insn.imm));
                     }
                     decoded.op = Op::Ksym;
                     decoded.imm = i64::from(insn.imm);
                     return Ok(decoded);
                 }
                 4 => i64::from(insn.imm),
-                other => return Err(format!("load of 64 bits of kind {other}")),
+                other => return Err(format!("load of 64 bits of unknown kind {other}")),
             };
             Some(Op::Imm64)
         }
@@ -396,7 +397,7 @@ fn call(image: &Image, stacks: &[u32], at: usize) -> Result<Decoded, String> {
             let to = at as i64 + 1 + i64::from(insn.imm);
             match image.functions.binary_search_by_key(&to, |function| i64::from(function.start)) {
                 Ok(function) => decoded(Op::Call, to as i32, i64::from(stacks[function])),
-                Err(_) => Err(format!("call of instruction {to}, at which no function begins")),
+                Err(_) => Err(format!("call of instruction {to}, where no function begins")),
             }
         }
         2 if insn.imm == ABSENT => decoded(Op::Absent, 0, 0),
@@ -405,9 +406,9 @@ fn call(image: &Image, stacks: &[u32], at: usize) -> Result<Decoded, String> {
                 Some(own) => decoded(Op::Own, insn.imm, own as i64),
                 None => decoded(Op::Kfunc, 0, i64::from(insn.imm)),
             },
-            None => Err(format!("kernel function {}, of which there is none", insn.imm)),
+            None => Err(format!("kernel function {}, which does not exist", insn.imm)),
         },
-        other => Err(format!("call of kind {other}")),
+        other => Err(format!("call of unknown kind {other}")),
     }
 }
 

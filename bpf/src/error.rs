@@ -1,4 +1,4 @@
-//! What an object or the kernel's types are refused for.
+//! The error for which an object or the kernel's types are refused.
 
 use std::fmt;
 

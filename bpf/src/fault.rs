@@ -4,7 +4,7 @@ use crate::image::Line;
 use crate::memory::{AccessKind, BadAccess, NoMemory};
 use std::fmt;
 
-/// What went wrong.
+/// The kind of fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// A read of what is in no region.
@@ -34,7 +34,7 @@ pub enum FaultKind {
     UnknownInstruction {
         /// Its code.
         code: u8,
-        /// What is wrong with it.
+        /// The reason why it is wrong.
         what: &'static str,
     },
     /// An instruction whose relocation the kernel's types do not satisfy: the relocation.
@@ -51,7 +51,7 @@ pub enum FaultKind {
     Argument {
         /// The function.
         function: String,
-        /// What it expected.
+        /// The argument that it expected.
         expected: String,
     },
     /// A kernel function of the caller's cannot go on: its words.
@@ -63,11 +63,11 @@ impl fmt::Display for FaultKind {
         match self {
             FaultKind::BadRead(bad) | FaultKind::BadWrite(bad) | FaultKind::ReadOnly(bad) => bad.fmt(f),
             FaultKind::Endless { insns } => {
-                write!(f, "the call has executed {insns} instructions, as many as one may")
+                write!(f, "the call has executed {insns} instructions, the limit for one call")
             }
             FaultKind::Work { call } => {
                 let whose = if *call { "this call" } else { "all calls so far" };
-                let more = if *call { "as one may" } else { "as goes with so few instructions" };
+                let more = if *call { "as one call may" } else { "as this number of instructions allows" };
                 write!(f, "the helpers and kernel functions of {whose} have done as much work {more}")
             }
             FaultKind::Stopped => f.write_str("the program was stopped"),
@@ -76,7 +76,7 @@ impl fmt::Display for FaultKind {
             }
             FaultKind::UnknownInstruction { code, what } => write!(f, "instruction {code:#04x}: {what}"),
             FaultKind::Poisoned(relocation) => {
-                write!(f, "instruction whose relocation this kernel's types do not satisfy: {relocation}")
+                write!(f, "instruction whose relocation does not fit this kernel's types: {relocation}")
             }
             FaultKind::Absent(name) => write!(f, "call of {name}(), which this kernel does not have"),
             FaultKind::NoMemory(no) => no.fmt(f),
@@ -98,7 +98,7 @@ pub struct Caller {
 /// Why a program ended before its end, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What went wrong.
+    /// The kind of fault.
     pub kind: FaultKind,
     /// The function in which it did; empty until the machine has filled it in.
     pub program: String,

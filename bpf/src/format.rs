@@ -61,7 +61,7 @@ impl Machine {
     }
 }
 
-/// What follows a `%`.
+/// The conversion that follows a `%`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spec {
     left: bool,

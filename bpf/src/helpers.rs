@@ -154,7 +154,7 @@ impl Machine {
             }
             93 => self.spin_lock(a[0]).map(|_| 0),
             94 => self.spin_unlock(a[0]).map(|()| 0),
-            118 => kernel.jiffies64().ok_or_else(|| Fault::kernel("the kernel does not say what jiffies are")),
+            118 => kernel.jiffies64().ok_or_else(|| Fault::kernel("the kernel does not say what jiffies is")),
             130 => {
                 let map = self.map_arg(a[0], number)?;
                 self.memory.bytes(a[1], a[2])?;
@@ -382,7 +382,7 @@ impl Machine {
 
     #[inline]
     fn map_arg(&self, handle: u64, helper: u32) -> Result<u32, Fault> {
-        self.maps.number(handle).ok_or_else(|| self.argument(helper, &format!("a map, and {handle:#x} is none")))
+        self.maps.number(handle).ok_or_else(|| self.argument(helper, &format!("a map, but {handle:#x} is not one")))
     }
 
     fn storage_arg(&self, handle: u64, helper: u32) -> Result<u32, Fault> {
@@ -533,10 +533,13 @@ impl Machine {
     pub(crate) fn spin_lock(&mut self, addr: u64) -> Result<(), Fault> {
         self.counts.locks += 1;
         if self.locks.contains(&addr) {
-            return Err(Fault::new(FaultKind::Lock(format!("the lock at {addr:#x} is locked while it is held"))));
+            return Err(Fault::new(FaultKind::Lock(format!(
+                "the lock at {addr:#x} is locked while it is already held"
+            ))));
         }
         if self.locks.len() >= MAX_HELD_LOCKS {
-            let what = format!("the lock at {addr:#x} is locked while {MAX_HELD_LOCKS} are held, as many as may be");
+            let what =
+                format!("the lock at {addr:#x} is locked while {MAX_HELD_LOCKS} locks are held, which is the limit");
             return Err(Fault::new(FaultKind::Lock(what)));
         }
         self.memory.program_bytes_mut(addr, 4)?.copy_from_slice(&1u32.to_le_bytes());
@@ -552,7 +555,7 @@ impl Machine {
                 self.memory.program_bytes_mut(addr, 4)?.fill(0);
                 Ok(())
             }
-            None => Err(Fault::new(FaultKind::Lock(format!("the lock at {addr:#x} is unlocked, and is not held")))),
+            None => Err(Fault::new(FaultKind::Lock(format!("the lock at {addr:#x} is unlocked, but it is not held")))),
         }
     }
 
@@ -563,7 +566,7 @@ impl Machine {
                 let addr_of = kernel.ksym(self, &image.ksyms[number], Some(cpu));
                 Ok(addr_of.map_or(0, |at| at.wrapping_add(addr & 0xffff_ffff)))
             }
-            None => Err(self.argument(helper, &format!("a per-CPU variable of the kernel, and {addr:#x} is none"))),
+            None => Err(self.argument(helper, &format!("a per-CPU variable of the kernel, but {addr:#x} is not one"))),
         }
     }
 

@@ -93,7 +93,7 @@ pub struct Function {
     pub args: u32,
 }
 
-/// What a map is.
+/// The kinds of maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapKind {
     /// `BPF_MAP_TYPE_HASH`.
@@ -139,7 +139,7 @@ pub enum MapKind {
 pub struct Map {
     /// Its name: of global data the section, as `.rodata`, `.bss.cpuctx`.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: MapKind,
     /// The size of a key, bytes; 0 for those without keys.
     pub key_size: u32,
@@ -154,7 +154,7 @@ pub struct Map {
     pub data: Vec<u8>,
     /// The variables of global data, in ascending order of offsets.
     pub variables: Vec<Variable>,
-    /// What the maps in it are, of maps of maps.
+    /// The definition of the inner maps, for maps of maps.
     pub inner: Option<Box<Map>>,
     /// The map in each slot at the beginning, of maps of maps: numbers of [`Image::maps`]. Of a
     /// `BPF_MAP_TYPE_PROG_ARRAY` the program, a number of [`Image::functions`].
@@ -223,7 +223,7 @@ pub struct StructOps {
     pub members: Vec<(String, Member)>,
 }
 
-/// What a member of [`StructOps`] is set to.
+/// The value of a member of [`StructOps`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Member {
     /// A program: its number in [`Image::functions`].

@@ -9,7 +9,7 @@ impl Machine {
     /// Runs a callback of a program that is being run: its result.
     pub(crate) fn callback<K: Kernel>(&mut self, kernel: &mut K, start: u64, args: [u64; 5]) -> Result<u64, Fault> {
         if self.image.functions.binary_search_by_key(&start, |function| u64::from(function.start)).is_err() {
-            return Err(Fault::argument("callback", format!("a function, and {start:#x} is none")));
+            return Err(Fault::argument("callback", format!("a function, but {start:#x} is not one")));
         }
         // Its end is no jump: without this, loops of callbacks would pass the limit.
         if self.left < 0 {

@@ -19,7 +19,7 @@ const LD_IMM64: u8 = 0x18;
 /// The section that externs of the kernel's configuration are in.
 const KCONFIG: &str = ".kconfig";
 
-/// What a kernel is, other than its types, and what of an object is linked.
+/// The facts about a kernel besides its types, and the parts of an object to link.
 pub struct LinkOptions<'a> {
     /// Whether the kernel has a function, for programs of sched_ext.
     pub kfuncs: &'a dyn Fn(&str) -> bool,
@@ -62,7 +62,7 @@ pub enum Kconfig {
     Text(String),
 }
 
-/// What an instruction refers to.
+/// The target of an instruction.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     /// A function: its place in the object's.
@@ -71,7 +71,7 @@ enum Target {
     Map(usize),
     /// Global data: the map, and where in it, bytes.
     Data(usize, i32),
-    /// What the kernel has: the symbol.
+    /// A symbol of the kernel.
     Extern(usize),
 }
 
@@ -247,7 +247,8 @@ impl Linker<'_> {
                 Some(found) if slot < map.max_entries.max(1) as usize => slots.push((slot, found)),
                 _ if self.problems.len() < PROBLEMS_MAX => {
                     let name = symbol.map_or("?", |symbol| symbol.name.as_str());
-                    self.problems.push(format!("map {}: its value {slot}, {name}, is no map or program", map.name));
+                    self.problems
+                        .push(format!("map {}: its value {slot}, {name}, is neither a map nor a program", map.name));
                 }
                 _ => {}
             }
@@ -322,7 +323,7 @@ impl Linker<'_> {
         reached.into_iter().unzip()
     }
 
-    /// What the instructions of a function refer to, by their places in it (`bpf_program__record_reloc()`).
+    /// Returns the targets of a function's instructions, by their places in it (`bpf_program__record_reloc()`).
     fn targets(&mut self, code: &Code) -> BTreeMap<usize, Target> {
         let object = self.object;
         let mut targets = BTreeMap::new();
@@ -351,7 +352,7 @@ impl Linker<'_> {
                     Some(function) => {
                         targets.insert(at, Target::Function(function));
                     }
-                    None => self.problem(format!("{}: instruction {at} calls no function", code.name)),
+                    None => self.problem(format!("{}: instruction {at} does not call a function", code.name)),
                 }
             }
             at += if insn.code == LD_IMM64 { 2 } else { 1 };
@@ -361,7 +362,9 @@ impl Linker<'_> {
 
     fn target(&self, code: &Code, insn: &Insn, symbol: usize) -> Result<Target, String> {
         let object = self.object;
-        let Some(symbol_of) = object.symbols.get(&symbol) else { return Err("a symbol that is not there".to_string()) };
+        let Some(symbol_of) = object.symbols.get(&symbol) else {
+            return Err("a symbol that does not exist".to_string());
+        };
         if insn.code != CALL && insn.code != LD_IMM64 {
             return Err(format!(
                 "{:#04x} refers to {}; expected a call or a load of 64 bits",
@@ -382,25 +385,26 @@ impl Linker<'_> {
             let found = u64::try_from(to).ok().and_then(|to| self.function_at(number, to));
             return found
                 .map(Target::Function)
-                .ok_or_else(|| format!("calls {name}{:+}, which is no function", to.saturating_sub(value)));
+                .ok_or_else(|| format!("calls {name}{:+}, which is not a function", to.saturating_sub(value)));
         }
         let at = value.saturating_add(i64::from(insn.imm));
         match section.holds {
             Holds::Code => {
                 let found = u64::try_from(at).ok().and_then(|at| self.function_at(number, at));
-                found.map(Target::Function).ok_or_else(|| format!("{name}+{} is no function", insn.imm))
+                found.map(Target::Function).ok_or_else(|| format!("{name}+{} is not a function", insn.imm))
             }
             Holds::Maps => {
                 let found = self.map_at(number, symbol_of.value);
-                found.map(Target::Map).ok_or_else(|| format!("{name} is no map"))
+                found.map(Target::Map).ok_or_else(|| format!("{name} is not a map"))
             }
             Holds::Data { .. } | Holds::Arena => {
                 let map = match section.holds {
                     Holds::Arena => self.arena,
                     _ => self.map_at(number, 0),
                 };
-                let map = map.ok_or_else(|| format!("{name} is in {}, which is no map", section.name))?;
-                let offset = i32::try_from(at).map_err(|_| format!("{name} is at {at}, beyond 31 bits"))?;
+                let map = map.ok_or_else(|| format!("{name} is in {}, which is not a map", section.name))?;
+                let offset =
+                    i32::try_from(at).map_err(|_| format!("{name} is at {at}, which does not fit into 31 bits"))?;
                 Ok(Target::Data(map, offset))
             }
             Holds::StructOps | Holds::Other => {
@@ -491,7 +495,7 @@ impl Linker<'_> {
                         let number = self.kfunc(&of)?;
                         (src, low) = if is_call { (2, number) } else { (0, i32::from(number != ABSENT)) };
                     }
-                    _ if is_call => return Err(format!("{symbol}, which is no function")),
+                    _ if is_call => return Err(format!("{symbol}, which is not a function")),
                     ExternKind::Variable => {
                         let number = self.ksym(&of)?;
                         (src, low) = if number == ABSENT { (0, 0) } else { (3, number) };
@@ -581,7 +585,7 @@ impl Linker<'_> {
                 kconfig_bytes(btf, kind, value, &mut bytes).map_err(|problem| format!("{}: {problem}", of.name))?
             }
             None if of.weak => {}
-            None => return Err(format!("{} of the kernel's configuration, which is not known", of.name)),
+            None => return Err(format!("{} of the kernel's configuration, which is unknown", of.name)),
         }
         if self.image.maps.is_empty() {
             self.image.maps.push(Map { read_only: true, ..Map::new(KCONFIG, MapKind::Array, 4, 0, 1) });
@@ -710,7 +714,7 @@ fn kconfig_bytes(btf: &Btf, kind: u32, value: &Kconfig, bytes: &mut [u8]) -> Res
             bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
             return Ok(());
         }
-        _ => return Err(format!("{value:?} is no value for {}", btf.describe(kind))),
+        _ => return Err(format!("{value:?} is not a valid value for {}", btf.describe(kind))),
     };
     for (byte, of) in bytes.iter_mut().zip(number.to_le_bytes()) {
         *byte = of;

@@ -47,13 +47,13 @@ const WORK_OF_INSN: u64 = 16;
 /// The work of entering a function by its address.
 pub(crate) const WORK_OF_CALLBACK: u64 = 4;
 
-/// What a context has room for, bytes: 12 arguments.
+/// The size of a context, bytes: 12 arguments.
 const CONTEXT_LEN: u32 = 12 * 8;
 
 /// How deep calls may be in each other, by kernel functions that call programs.
 const MAX_NESTED_CALLS: u32 = 16;
 
-/// What programs may use.
+/// The limits on what programs may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The instructions of one call from outside, with all functions that it calls. The kernel's verifier follows up to
@@ -78,7 +78,7 @@ impl Default for Limits {
     }
 }
 
-/// What calls have done.
+/// Counts of the work of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Instructions; a load of 64 bits is one.
@@ -103,7 +103,7 @@ pub struct Counts {
     pub null_reads: u64,
 }
 
-/// What a machine does not have of what an image needs.
+/// The needs of an image that a machine does not support.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
     /// Maps: their names and kinds, or what is wrong with them.
@@ -131,7 +131,7 @@ impl fmt::Display for Refused {
             ("kernel functions", &self.kfuncs),
             ("instructions", &self.insns),
         ];
-        f.write_str("the object needs what the machine does not have:")?;
+        f.write_str("the object needs features that the machine does not have:")?;
         for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
             write!(f, "\n{what}: {}", list.join("; "))?;
         }
@@ -141,7 +141,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// What is not BPF's own: the caller of a machine has it.
+/// The parts of a kernel that are not BPF's own, which the caller of a machine provides.
 ///
 /// Addresses of kernel objects are of regions that the caller has made ([`Memory::region`]) and keeps up to date.
 pub trait Kernel {
@@ -193,7 +193,7 @@ pub trait Kernel {
     fn printk(&mut self, text: String);
 }
 
-/// What a timer costs besides its place in a value, bytes: with what the caller keeps of it.
+/// The cost of a timer besides its place in a value, bytes, including what the caller keeps of it.
 pub(crate) const TIMER_COST: u64 = 256;
 
 /// A `struct bpf_timer`.
@@ -217,7 +217,7 @@ pub(crate) struct Frame {
 pub struct Machine {
     pub(crate) image: Arc<Image>,
     pub(crate) code: Arc<[Decoded]>,
-    /// What each function uses of its stack frame, bytes.
+    /// The part of its stack frame that each function uses, bytes.
     stacks_used: Arc<[u32]>,
     pub(crate) memory: Memory,
     pub(crate) maps: Maps,
@@ -244,7 +244,7 @@ pub struct Machine {
     nested: u32,
     /// The regions of contexts, by nesting, and how many arguments are in them.
     contexts: Vec<(u64, usize)>,
-    /// What per-CPU kernel variables are called before they are asked for on a CPU: the first of a region for each.
+    /// The names of per-CPU kernel variables before they are requested on a CPU: the first of a region for each.
     pub(crate) ksyms: Vec<u64>,
     pub(crate) objects: Objects,
     pub(crate) graph: Graph,
@@ -323,7 +323,7 @@ impl Machine {
         })
     }
 
-    /// What it runs. The maps' data is not in it any more: it is in the memory.
+    /// Returns the image that it runs. The maps' data is no longer in it: it is in the memory.
     pub fn image(&self) -> &Image {
         &self.image
     }
@@ -389,7 +389,7 @@ impl Machine {
         self.image.functions.iter().position(|function| function.name == name).map(|at| at as u32)
     }
 
-    /// What calls have done since this was last asked.
+    /// Returns the counts of the calls since this was last called.
     pub fn take_counts(&mut self) -> Counts {
         std::mem::take(&mut self.counts)
     }
@@ -477,7 +477,7 @@ impl Machine {
     /// Calls the function that begins at an instruction, from outside. It uses so many bytes of its stack frame.
     fn call_at<K: Kernel>(&mut self, kernel: &mut K, start: u32, used: u32, args: [u64; 5]) -> Result<u64, Fault> {
         if self.nested >= MAX_NESTED_CALLS {
-            return Err(Fault::kernel(format!("programs called each other {MAX_NESTED_CALLS} deep")));
+            return Err(Fault::kernel(format!("programs called each other {MAX_NESTED_CALLS} levels deep")));
         }
         if self.nested == 0 {
             self.work_left = signed(self.limits.work);
@@ -561,7 +561,7 @@ impl Machine {
         self.stacks[depth as usize] + u64::from(MAX_BPF_STACK)
     }
 
-    /// What the function that begins at an instruction uses of its stack frame.
+    /// Returns the part of its stack frame that the function that begins at an instruction uses.
     pub(crate) fn stack_used_at(&self, start: u32) -> u32 {
         let at = self.image.functions.binary_search_by_key(&start, |function| function.start);
         at.map_or(MAX_BPF_STACK, |at| self.stacks_used[at])
@@ -688,12 +688,12 @@ impl Machine {
         self.maps.pop(map, &mut self.memory, true).map(Into::into)
     }
 
-    /// What user space reads of a ring buffer: the records up to the first that is not submitted.
+    /// Returns the records that user space reads from a ring buffer, up to the first that is not submitted.
     pub fn ringbuf_take(&mut self, map: u32) -> Vec<Vec<u8>> {
         self.maps.ringbuf_take(map, &mut self.memory)
     }
 
-    /// What user space writes to a user ring buffer: whether there was room.
+    /// Writes to a user ring buffer as user space does. Returns whether there was room.
     pub fn user_ringbuf_push(&mut self, map: u32, sample: &[u8]) -> bool {
         self.maps.user_ringbuf_push(map, sample)
     }

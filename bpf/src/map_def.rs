@@ -22,10 +22,10 @@ pub(crate) struct MapDef {
     pub(crate) values: Option<u32>,
 }
 
-/// What a map that is defined costs.
+/// The cost of a map's definition.
 const MAP_COST: u64 = 1024;
 
-/// What a variable or a member costs besides its name.
+/// The cost of a variable or a member besides its name.
 const MEMBER_COST: u64 = 96;
 
 /// All maps of an object: those of `.maps`, then the sections of global data. An arena has its section's data.
@@ -51,7 +51,7 @@ pub(crate) fn maps(object: &Object, budget: &Budget) -> Result<Vec<MapDef>, Vec<
             Holds::Data { read_only } if section.size > 0 => {
                 if let Some((at, symbol)) = section.relocations.first() {
                     let symbol = object.symbols.get(symbol).map_or("?", |symbol| symbol.name.as_str());
-                    let text = "an address in global data, which no loader fills in";
+                    let text = "an address in global data, which loaders do not fill in";
                     problems.push(format!("section {}: {symbol} at {at}: {text}", section.name));
                 }
                 budget.charge(section.size as u64, "global data").map_err(|error| error.problems)?;
@@ -70,7 +70,9 @@ pub(crate) fn maps(object: &Object, budget: &Budget) -> Result<Vec<MapDef>, Vec<
                     def.map.data = bytes(section);
                     def.map.variables = variables(object, section, budget).map_err(|error| error.problems)?;
                 }
-                None => problems.push(format!("section {}: data of an arena, but no map is one", section.name)),
+                None => {
+                    problems.push(format!("section {}: data of an arena, but the object has no arena", section.name))
+                }
             },
             _ => {}
         }
@@ -172,7 +174,7 @@ fn map_def(btf: &Btf, kind: u32, outer: bool, budget: &Budget) -> Result<(Map, O
     for member in &composite.members {
         budget.charge(64, "maps").map_err(|error| error.to_string())?;
         let name = btf.string(member.name);
-        let field = || field(btf, member.kind).ok_or_else(|| format!("{name}: expected a number as `__uint` has it"));
+        let field = || field(btf, member.kind).ok_or_else(|| format!("{name}: expected a number, as from `__uint`"));
         let size = || -> Result<u32, String> {
             let Kind::Ptr(to) = *btf.kind(member.kind) else { return Err(format!("{name}: expected a pointer")) };
             let size = btf.size(to).and_then(|size| u32::try_from(size).ok());
@@ -188,7 +190,7 @@ fn map_def(btf: &Btf, kind: u32, outer: bool, budget: &Budget) -> Result<(Map, O
             "value" => map.value_size = size()?,
             "values" => {
                 let Kind::Array { element, .. } = *btf.kind(member.kind) else {
-                    return Err("values: expected an array as `__array` has it".to_string());
+                    return Err("values: expected an array, as from `__array`".to_string());
                 };
                 let Kind::Ptr(to) = *btf.kind(element) else { return Err("values: expected pointers".to_string()) };
                 values = Some(member.bit_offset / 8);
@@ -196,7 +198,7 @@ fn map_def(btf: &Btf, kind: u32, outer: bool, budget: &Budget) -> Result<(Map, O
                 map.value_size = 4;
                 if !matches!(btf.kind(to), Kind::FuncProto { .. }) {
                     if !outer {
-                        return Err("values: maps of maps of maps, which the kernel does not have".to_string());
+                        return Err("values: maps of maps of maps, which the kernel does not support".to_string());
                     }
                     let (inner, _) = map_def(btf, to, false, budget).map_err(|problem| format!("values: {problem}"))?;
                     map.inner = Some(Box::new(inner));

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// to freed memory is found.
 const QUARANTINE: usize = 1024;
 
-/// What an access to memory wanted.
+/// The kinds of access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// To read.
@@ -27,7 +27,7 @@ pub enum AccessKind {
 /// An access to memory that is in no region, or that may not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadAccess {
-    /// What it wanted.
+    /// The kind of access.
     pub kind: AccessKind,
     /// The address.
     pub addr: u64,
@@ -35,7 +35,7 @@ pub struct BadAccess {
     pub len: u64,
     /// The region may only be read.
     pub read_only: bool,
-    /// What is there or nearby, and how the access misses it.
+    /// The region that is there or nearby, and how the access misses it.
     pub near: String,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for BadAccess {
         if self.read_only {
             write!(f, "{what} of {len} {bytes} at {addr:#x}, which may only be read: {near}")
         } else {
-            write!(f, "{what} of {len} {bytes} at {addr:#x}, which no region has: {near}")
+            write!(f, "{what} of {len} {bytes} at {addr:#x}, which is in no region: {near}")
         }
     }
 }
@@ -60,10 +60,10 @@ impl std::error::Error for BadAccess {}
 /// The memory of all machines of a process together, bytes. Runs that go on at the same time share it.
 pub const PROCESS_MEMORY: u64 = 4 << 30;
 
-/// What is charged to all machines of the process.
+/// The memory that is charged to all machines of the process.
 static CHARGED_IN_PROCESS: AtomicU64 = AtomicU64::new(0);
 
-/// What the machine notes about a region besides its name, bytes.
+/// The size of the machine's notes about a region besides its name, bytes.
 const REGION_COST: u64 = 160;
 
 /// The longest name of a region, bytes: as long as the kernel's names (`KSYM_NAME_LEN`). The rest is cut.
@@ -82,10 +82,10 @@ impl fmt::Display for NoMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limit = self.limit;
         if self.shared {
-            let what = "bytes of memory would be in use by all runs together, which is the limit";
-            write!(f, "more than {limit} {what}; let fewer runs go on at the same time")
+            let what = "bytes of memory would be used by all runs together, which is the limit";
+            write!(f, "more than {limit} {what}; run fewer simulations at the same time")
         } else {
-            write!(f, "more than {limit} bytes of memory would be in use, which is the limit")
+            write!(f, "more than {limit} bytes of memory would be used, which is the limit")
         }
     }
 }
@@ -139,7 +139,7 @@ fn cut(name: &str) -> &str {
     &name[..end.unwrap_or(0)]
 }
 
-/// What a region of this name costs besides its bytes.
+/// Returns the cost of a region of this name besides its bytes.
 fn cost(name: &str) -> u64 {
     REGION_COST + name.len().min(NAME_MAX) as u64
 }
@@ -275,7 +275,7 @@ impl Memory {
         self.charged.0
     }
 
-    /// What is at an address or near it, for a message.
+    /// Describes the region at an address or near it, for a message.
     fn near(&self, addr: u64, len: u64) -> String {
         let (number, offset) = ((addr >> 32) as usize, addr & 0xffff_ffff);
         let next = number.checked_add(1).and_then(|next| self.regions.get(next)).filter(|region| region.live);
@@ -285,12 +285,12 @@ impl Memory {
             return format!("{} bytes before {}", (1u64 << 32) - offset, region.name);
         }
         match self.regions.get(number) {
-            _ if number == 0 && addr < 4096 => "this is NULL, or a member of what NULL points to".to_string(),
+            _ if number == 0 && addr < 4096 => "this is NULL, or a member of a struct at NULL".to_string(),
             None => "it is not an address".to_string(),
             Some(_) if number == 0 => "it is not an address".to_string(),
             Some(region) if !region.live => format!("{} has been freed", region.name),
             Some(region) if offset.saturating_add(len) > region.data.len() as u64 => {
-                format!("{} has {} bytes, and this is at byte {offset}", region.name, region.data.len())
+                format!("{} has {} bytes, but this is at byte {offset}", region.name, region.data.len())
             }
             Some(region) => format!("it is byte {offset} of {}", region.name),
         }

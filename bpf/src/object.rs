@@ -24,7 +24,7 @@ pub struct Object {
     pub(crate) functions: Vec<Code>,
 }
 
-/// What a section holds.
+/// The contents of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holds {
     Code,
@@ -38,7 +38,7 @@ pub(crate) enum Holds {
     StructOps,
     /// `.addr_space.1`.
     Arena,
-    /// What programs do not reach.
+    /// Contents that programs do not reach.
     Other,
 }
 
@@ -78,12 +78,12 @@ pub(crate) struct Code {
     pub(crate) len: usize,
 }
 
-/// What the kernel has to have for an object (`extern … __ksym`, `__kconfig`).
+/// A symbol that the kernel must have for an object (`extern … __ksym`, `__kconfig`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extern {
     /// Its name in the object, with a flavour.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ExternKind,
     /// The object can do without it (`__weak`).
     pub weak: bool,
@@ -91,7 +91,7 @@ pub struct Extern {
     pub type_id: u32,
 }
 
-/// What an [`Extern`] is.
+/// The kinds of an [`Extern`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExternKind {
     /// A kernel function.
@@ -130,7 +130,7 @@ impl Object {
             // Sections can lie on each other, and those of zeros are as long as they say.
             budget.charge(64 + name.len() as u64 + section.size(), "sections")?;
             if !names.insert(name.to_string()) && holds != Holds::Code {
-                return Err(wrong("a second one of this name; expected one".to_string()));
+                return Err(wrong("a second one with this name; expected only one".to_string()));
             }
             let data = section.data().map_err(|error| wrong(error.to_string()))?.to_vec();
             let is_zero = section.kind() == SectionKind::UninitializedData;
@@ -165,7 +165,9 @@ impl Object {
             let name = symbol.name().map_err(|error| LoadError::new(format!("a symbol's name: {error}")))?;
             budget.charge(128 + 2 * name.len() as u64, "symbols")?;
             if symbol.is_common() {
-                return Err(LoadError::new(format!("{name}: a common symbol; expected objects of -fno-common")));
+                return Err(LoadError::new(format!(
+                    "{name}: a common symbol; expected an object compiled with -fno-common"
+                )));
             }
             let section = symbol.section_index().map(|index| index.0).filter(|_| !symbol.is_undefined());
             if symbol.kind() == SymbolKind::Text
@@ -228,7 +230,7 @@ impl Object {
         })
     }
 
-    /// What the kernel has to have for the object, in the order of the object's symbols.
+    /// Returns the symbols that the kernel must have for the object, in the order of the object's symbols.
     pub fn externs(&self) -> Vec<Extern> {
         let undefined = self.symbols.values().filter(|symbol| symbol.section.is_none() && !symbol.name.is_empty());
         let kconfig = self.btf.find(".kconfig", |kind| matches!(kind, Kind::Datasec { .. }));
@@ -289,7 +291,7 @@ impl Object {
     }
 }
 
-/// What the section `name` holds.
+/// Returns the contents of the section `name`.
 fn holds(name: &str, executable: bool) -> Holds {
     let is = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     match name {

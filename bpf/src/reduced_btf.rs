@@ -8,7 +8,7 @@
 use crate::btf::{Btf, Kind, essential};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What marks the functions that programs may call, as pahole tags them from 6.10 on.
+/// The tag of the functions that programs may call, which pahole writes from 6.10 on.
 const KFUNC: &str = "bpf_kfunc";
 
 /// The types that schedulers' programs ask for: those of `tools/sched_ext` and of the crates of

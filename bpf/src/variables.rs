@@ -29,7 +29,7 @@ impl fmt::Display for VariableError {
             VariableError::Missing(name) => write!(f, "the object has no variable {name}"),
             VariableError::Ambiguous(name) => write!(f, "the object has several variables {name}"),
             VariableError::Size { name, size, value } => {
-                write!(f, "{name} has {size} bytes, for which {value} is no value")
+                write!(f, "{name} has {size} bytes, which cannot hold {value}")
             }
         }
     }

@@ -14,7 +14,7 @@ pub struct ReadError {
     pub line: Option<u64>,
     /// The name of the column, or the key in a JSON file.
     pub column: Option<String>,
-    /// What was expected and what was found.
+    /// The error: what was expected and what was found.
     pub what: String,
     /// A hint on what to do about it.
     pub hint: Option<String>,
@@ -99,7 +99,7 @@ pub(crate) fn clipped(text: &str) -> String {
 pub struct WriteError {
     /// The file or folder.
     pub path: PathBuf,
-    /// What failed.
+    /// The error: what failed.
     pub what: String,
 }
 

@@ -119,13 +119,13 @@ fn make(path: &Path) -> Result<bool, Errno> {
     }
 }
 
-/// What a path is if it is no folder.
+/// Returns the kind of a path that is not a folder.
 fn kind(path: &Path) -> String {
     let found = fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW);
     let link = found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink);
-    if link { "a symbolic link" } else { "no folder" }.to_owned()
+    if link { "a symbolic link" } else { "something that is not a folder" }.to_owned()
 }
 
 fn refused(path: &Path, found: &str) -> WriteError {
-    WriteError::new(path, format!("expected a folder that is empty or not there yet, and yours alone, found {found}"))
+    WriteError::new(path, format!("expected an empty or new folder that only you can write to, found {found}"))
 }

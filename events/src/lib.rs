@@ -1,4 +1,4 @@
-//! What happened: wake-ups that a kernel decided, with everything that the decision read.
+//! Events: wake-ups that a kernel decided, with everything that the decision read.
 //!
 //! Events have two origins. The simulator reports them to a [`sim::Sink`]; [`simulated`] writes them as Parquet. A
 //! recorder of a real kernel writes them with [`recording`].

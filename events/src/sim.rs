@@ -1,4 +1,4 @@
-//! What happens in simulated time, as the simulator reports it.
+//! Events in simulated time, as the simulator reports them.
 //!
 //! The simulator calls a [`Sink`] at each event; `()` listens to nothing and costs nothing. Times are ns since the
 //! start of the run. Tasks are numbers in the order of their creation, from 0; kworkers come before the workload's
@@ -65,7 +65,7 @@ impl FromStr for ScxDsq {
     }
 }
 
-/// What happens to a task under a scheduler of sched_ext on the way from its wake-up to a CPU.
+/// A step of a task under a sched_ext scheduler on the way from its wake-up to a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScxStep {
     /// A CPU is chosen for it (`select_task_rq_scx()`).
@@ -231,7 +231,7 @@ pub enum Event {
         outcome: Outcome,
         /// The busiest CPU, from which tasks were to be moved.
         busiest: Option<Cpu>,
-        /// What was to be moved, and how much.
+        /// The kind and amount of load that was to be moved.
         imbalance: Option<Imbalance>,
         /// How many waiting tasks were moved.
         moved: u32,
@@ -307,7 +307,7 @@ pub enum Event {
         task: Task,
         /// The CPU on which it happens.
         cpu: Cpu,
-        /// What happens.
+        /// The step.
         step: ScxStep,
         /// The operation that does it (`enqueue`); `None` for the core.
         op: Option<&'static str>,

@@ -25,7 +25,7 @@ pub struct Bandwidth {
     pub period_us: u64,
     /// How much run time its tasks have in each period, us; [`RUNTIME_INF`] without a limit.
     pub quota_us: u64,
-    /// What may be saved up of earlier periods, us.
+    /// The unused run time of earlier periods that may be saved up, us.
     pub burst_us: u64,
 }
 
@@ -116,7 +116,11 @@ impl Declared {
         let missing = [
             ("cpu.weight", !groups.is_empty() && !weight, "groups have no share of the CPU time there"),
             ("cpu.max", max && !(rules.cgroup_max && has(Op::CgroupSetBandwidth)), "run time is not limited there"),
-            ("cpu.idle", idle && !(rules.cgroup_idle && has(Op::CgroupSetIdle)), "idle groups are as others there"),
+            (
+                "cpu.idle",
+                idle && !(rules.cgroup_idle && has(Op::CgroupSetIdle)),
+                "idle groups are treated like others there",
+            ),
         ];
         let line = |(file, _, so)| format!("sched_ext: \"{}\" does not implement cgroup {file}: {so}", self.name);
         missing.into_iter().filter(|(_, missing, _)| *missing).map(line).collect()

@@ -104,7 +104,7 @@ impl Cids {
         cpu.copied().ok_or_else(|| IdleError::Scx(format!("invalid cid {cid}")))
     }
 
-    /// What `scx_bpf_cid_topo()` copies out of a cid that there is.
+    /// Returns what `scx_bpf_cid_topo()` copies out of an existing cid.
     pub fn topo(&self, cid: u32) -> CidTopo {
         self.topo[cid as usize]
     }

@@ -48,7 +48,7 @@ pub struct DispatchQ {
     pub lock_free: u64,
     /// The CPU that had the lock last, which has the queue's lines.
     pub lines_at: Option<Cpu>,
-    /// Who was taken from it last to run: when, ns, by which CPU, and who.
+    /// The last task that was taken from it to run: the time, ns, the CPU that took it, and the task.
     pub taken: Option<(u64, Cpu, TaskId)>,
 }
 

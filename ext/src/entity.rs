@@ -1,4 +1,4 @@
-//! What tasks and CPUs have of sched_ext: `struct sched_ext_entity` and `struct scx_rq`.
+//! The state of tasks and CPUs under sched_ext: `struct sched_ext_entity` and `struct scx_rq`.
 
 use crate::dispatch_q::{DispatchQ, Key};
 use crate::flags::{SCX_CPUPERF_ONE, SCX_DSQ_INVALID, TASK_INTERRUPTIBLE};
@@ -144,7 +144,7 @@ impl Default for Entity {
     }
 }
 
-/// What runs on a CPU, as far as its class counts.
+/// The class of the task that runs on a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Curr {
     /// The idle task.
@@ -182,7 +182,7 @@ pub struct ScxRq {
     pub nr_running: u32,
     /// `rq->curr`.
     pub curr: Curr,
-    /// Which task of a class above runs, if one does.
+    /// The task of a higher class that runs, if there is one.
     pub above: Option<TaskId>,
     /// The run queue's clocks, when it was last locked and they were brought up to date.
     pub clocks: Clocks,
@@ -202,7 +202,7 @@ pub struct ScxRq {
     pub cpu_released: bool,
     /// `cpus_to_kick`, with what each is to do, in the order of the CPUs' numbers.
     pub kicks: Vec<(Cpu, Kick)>,
-    /// Who has kicked it last: the operation, `None` for a timer of the scheduler, and its CPU.
+    /// The last to kick it: the operation, `None` for a timer of the scheduler, and its CPU.
     pub kicker: Option<(Option<Op>, Cpu)>,
     /// `cpus_to_wait`: those of them that it waits for (`SCX_KICK_WAIT`), in the same order.
     pub cpus_to_wait: Vec<Cpu>,
@@ -215,7 +215,7 @@ pub struct ScxRq {
     pub kick_sync_pending: bool,
     /// `kick_sync_bal_cb` is queued: the CPU waits when it has scheduled. Up to 6.18: it waits in the interrupt.
     pub kick_sync_waits: bool,
-    /// What the CPU did last, which tells how a stall came to be.
+    /// The last steps of the CPU, which explain a stall.
     pub lately: Lately,
 }
 

@@ -22,7 +22,7 @@ use wakelab_kernel::{ExtKickWait, ExtRules, ExtSelectCpuKfunc};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::runqueue::TaskId;
 
-/// What a scheduler declares (`struct sched_ext_ops`).
+/// The declarations of a scheduler (`struct sched_ext_ops`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// `ops.name`.
@@ -52,7 +52,7 @@ pub struct Joins {
     pub sum_exec_runtime: u64,
 }
 
-/// What operations and the core's own work take beside the instructions of programs, ns.
+/// The time that operations and the core's own work take besides the instructions of programs, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtCosts {
     /// The way into a program and back: the trampoline, and `scx_call_op`'s bookkeeping.
@@ -70,7 +70,7 @@ pub struct ExtCosts {
 /// beside which the other joins, or beside which it leaves (`scx.dsq_list`).
 const DSQ_LINES: u64 = 2;
 
-/// What a cache line costs that one CPU has written and another takes, ns.
+/// The cost of a cache line that one CPU has written and another takes, ns.
 #[derive(Clone)]
 pub struct LineCost(Arc<dyn Fn(Cpu, Cpu) -> u64 + Send + Sync>);
 
@@ -87,7 +87,7 @@ impl fmt::Debug for LineCost {
     }
 }
 
-/// What the caller is to do.
+/// A request to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// `resched_curr()` of a CPU.
@@ -225,7 +225,7 @@ pub struct DsqIter {
     pub vtime: Option<u64>,
 }
 
-/// What `scx_dispatch_sched()` concluded (`enum scx_dsp_verdict`).
+/// The verdict of `scx_dispatch_sched()` (`enum scx_dsp_verdict`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     None,
@@ -319,7 +319,7 @@ pub struct Ext {
     /// Calls by operation, and the time of operations that the one which runs has called, ns.
     op_times: [OpTime; Op::ALL.len()],
     inner: u64,
-    /// What was counted.
+    /// The counts.
     pub stats: ExtStats,
     exit: Option<Exit>,
 }
@@ -341,17 +341,17 @@ impl Ext {
         // bpf_scx_init_member() reads the struct before validate_ops().
         let unknown = declared.flags & !u64::from(rules.ops_flags);
         if unknown != 0 {
-            return Err(format!("flags {unknown:#x} of its sched_ext_ops are not the kernel's (EINVAL)"));
+            return Err(format!("flags {unknown:#x} of its sched_ext_ops are unknown to the kernel (EINVAL)"));
         }
         if declared.name.is_empty() {
             return Err("its sched_ext_ops have no name (EINVAL)".to_owned());
         }
         if declared.timeout_ms > SCX_WATCHDOG_MAX_TIMEOUT_MS {
-            return Err(format!("timeout_ms is {}, and may be 30000 (E2BIG)", declared.timeout_ms));
+            return Err(format!("timeout_ms is {}, but may be at most 30000 (E2BIG)", declared.timeout_ms));
         }
         if declared.dispatch_max_batch > i32::MAX as u32 {
             return Err(format!(
-                "dispatch_max_batch is {}, and may be {} (E2BIG)",
+                "dispatch_max_batch is {}, but may be at most {} (E2BIG)",
                 declared.dispatch_max_batch,
                 i32::MAX
             ));
@@ -366,8 +366,8 @@ impl Ext {
             return Err("SCX_OPS_BUILTIN_IDLE_PER_NODE requires CPU idle selection enabled".to_owned());
         }
         if declared.flags & SCX_OPS_SWITCH_PARTIAL != 0 {
-            return Err("SCX_OPS_SWITCH_PARTIAL is not modelled: all tasks but realtime ones are the scheduler's; \
-                        expected a scheduler without the flag"
+            return Err("SCX_OPS_SWITCH_PARTIAL is not modelled: all tasks except realtime ones belong to the \
+                        scheduler; expected a scheduler without the flag"
                 .to_owned());
         }
         let nr_cpus = topology.nr_cpus() as usize;
@@ -419,7 +419,7 @@ impl Ext {
         })
     }
 
-    /// What the scheduler declares.
+    /// Returns the scheduler's declarations.
     pub fn declared(&self) -> &Declared {
         &self.declared
     }
@@ -450,7 +450,7 @@ impl Ext {
         &self.masks[self.task(p).mask as usize]
     }
 
-    /// What the caller is to do, in order.
+    /// Returns the requests to the caller, in order.
     pub fn take_requests(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.requests)
     }
@@ -468,7 +468,7 @@ impl Ext {
         }
     }
 
-    /// What all calls since the last time have taken, ns at full speed.
+    /// Returns the time that all calls since the last time have taken, ns at full speed.
     pub fn take_spent(&mut self) -> u64 {
         std::mem::take(&mut self.spent)
     }
@@ -667,7 +667,7 @@ impl Ext {
         }
     }
 
-    /// Who has kicked a CPU last, for messages: `ops.dispatch() on CPU 3`; `None` if nobody has.
+    /// Returns who kicked a CPU last, for messages: `ops.dispatch() on CPU 3`; `None` if nobody has.
     pub fn kicker(&self, cpu: Cpu) -> Option<String> {
         let (op, by) = self.rqs[cpu as usize].kicker?;
         Some(format!("{} on CPU {by}", called_by(op)))
@@ -970,7 +970,8 @@ impl Ext {
         (queued, running)
     }
 
-    /// What runs starts again from the local queue. That is no wait, and does not count as a way to a queue.
+    /// The running task starts again from the local queue. That is not a wait, and does not count as a route to a
+    /// queue.
     fn restore_running<O: Ops + ?Sized>(
         &mut self,
         ops: &mut O,
@@ -1977,8 +1978,8 @@ impl Ext {
             if served > DEFERRED_MAX {
                 let last = self.last_call();
                 let message = format!(
-                    "what {last} leaves for later makes new work each time that it is done: tasks go back to the \
-                     scheduler {served} times without any time passing"
+                    "the work that {last} leaves for later makes new work each time: tasks go back to the scheduler \
+                     {served} times without any time passing"
                 );
                 return self.end(ExitKind::Fault, message, 0);
             }

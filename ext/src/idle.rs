@@ -8,7 +8,7 @@ use wakelab_kernel::{ExtRules, ExtSelectCpu};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{SchedDomains, SdFlags};
 
-/// What the choice knows of the machine.
+/// The facts about the machine that the choice knows.
 #[derive(Clone, Debug)]
 pub struct IdleTopology {
     nr_cpus: u32,
@@ -40,7 +40,7 @@ struct Spans {
 }
 
 impl IdleTopology {
-    /// What the domains say. `distance` is `node_distance()` of two nodes.
+    /// Builds it from the domains. `distance` is `node_distance()` of two nodes.
     pub fn new(domains: &SchedDomains, distance: impl Fn(u32, u32) -> u32) -> Self {
         let nr_cpus = domains.nr_cpus;
         let llc = |cpu: usize| Some(domains.domains[cpu][domains.sd_llc[cpu]? as usize].span.clone());
@@ -239,7 +239,7 @@ impl Idle {
         self.update_selcpu_topology();
     }
 
-    /// What the choice knows of the machine.
+    /// The facts about the machine that the choice knows.
     pub fn topology(&self) -> &IdleTopology {
         &self.topology
     }

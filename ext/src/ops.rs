@@ -208,7 +208,7 @@ impl Call {
     }
 }
 
-/// What of a task a scheduler may write itself, so that it lies where the scheduler finds it.
+/// The fields of a task that a scheduler may write itself, so they are kept where the scheduler finds them.
 pub trait TaskFields {
     /// `p->scx.slice`, ns.
     fn slice(&self, p: TaskId) -> u64;
@@ -246,7 +246,7 @@ impl Priorities {
     pub const NORMAL: Self = Priorities { policy: 0, prio: 120, static_prio: 120 };
 }
 
-/// What a scheduler can know of a task from its beginning.
+/// The facts about a task that a scheduler can know from its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskInfo {
     /// Who.
@@ -312,8 +312,8 @@ pub trait Ops: TaskFields {
         true
     }
 
-    /// What the scheduler has counted so far in variables and maps of its own, by their names; nothing if it has no
-    /// such counters.
+    /// Returns the scheduler's own counts so far in variables and maps, by their names; nothing if it has no such
+    /// counters.
     fn counters(&mut self) -> Vec<(String, u64)> {
         Vec::new()
     }
@@ -325,8 +325,8 @@ pub trait Ops: TaskFields {
         None
     }
 
-    /// What the scheduler's programs have put into a ring buffer since it was last asked, in order, as its user-space
-    /// part would read it; nothing if there is none of that name.
+    /// Returns the records that the scheduler's programs have put into a ring buffer since the last call, in order, as
+    /// its user-space part would read them; nothing if there is no ring buffer of that name.
     fn take_records(&mut self, ring: &str) -> Vec<Vec<u8>> {
         let _ = ring;
         Vec::new()
@@ -373,7 +373,7 @@ impl ExitKind {
 pub struct Exit {
     /// Why.
     pub kind: ExitKind,
-    /// What it or the core says.
+    /// The message of the scheduler or the core.
     pub message: String,
     /// `scx_bpf_exit()`'s code, or that of `SCX_EXIT_UNREG_KERN`; 0 for others.
     pub code: i64,
@@ -396,7 +396,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// What programs take on a machine, besides the core's own work ([`ExtCosts`](crate::ext::ExtCosts)).
+/// The time that programs take on a machine, besides the core's own work ([`ExtCosts`](crate::ext::ExtCosts)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramCosts {
     /// An instruction, ps.
@@ -422,7 +422,7 @@ pub struct Host<'a> {
     pub hz: u64,
     /// The seed of what programs draw at random.
     pub seed: u64,
-    /// What programs take.
+    /// The time that programs take.
     pub costs: ProgramCosts,
 }
 
@@ -437,12 +437,13 @@ pub trait Scheduler: fmt::Debug + Send + Sync {
     /// Fails with what it needs and does not find.
     fn load(&self, host: &Host<'_>) -> Result<(crate::ext::Declared, Box<dyn Ops>), String>;
 
-    /// What of it does not run here although it is loaded, a sentence each; nothing if it cannot be loaded.
+    /// Returns warnings about parts that do not run here although it is loaded, a sentence each; nothing if it cannot
+    /// be loaded.
     fn warnings(&self, host: &Host<'_>) -> Vec<String> {
         let _ = host;
         Vec::new()
     }
 
-    /// What tells it from all others, for results that are kept: the hash of its object, and what was set in it.
+    /// Returns its identity, for results that are kept: the hash of its object, and the values that were set in it.
     fn identity(&self) -> &str;
 }

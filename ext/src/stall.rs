@@ -12,7 +12,7 @@ use std::fmt;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 
-/// What happened to a task that waits.
+/// A step of a task that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// `select_task_rq_scx()` for a wake-up or a fork: a CPU was chosen.
@@ -67,14 +67,14 @@ pub enum What {
     Picked,
 }
 
-/// What happened, when, and on which CPU.
+/// A step, with its time and its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// When, ns.
     pub at: u64,
     /// The CPU on which it happened.
     pub on: Cpu,
-    /// What happened.
+    /// The step.
     pub what: What,
 }
 
@@ -114,7 +114,7 @@ impl Wait {
 /// Queues that a CPU looked into last.
 const LOOKED: usize = 4;
 
-/// What a CPU did last.
+/// The last steps of a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lately {
     /// Since when what runs there does, or nothing, ns.
@@ -263,7 +263,7 @@ impl Ext {
         };
         now.insert(0, may);
         events.sort_by_key(|&(at, _)| at);
-        let begins = format!("it waits since {}:", seconds(task.runnable_at));
+        let begins = format!("it has been waiting since {}:", seconds(task.runnable_at));
         let events = events.into_iter().map(|(at, what)| format!("{} {what}", seconds(at)));
         [begins].into_iter().chain(events).chain(now.into_iter().map(|what| format!("now {what}"))).collect()
     }
@@ -284,13 +284,13 @@ impl Ext {
             }
             What::Joins { cpu } => format!("it joins the run queue of CPU {cpu}"),
             What::Stopped { slice_left: true } => format!("CPU {on} stops it before its slice is over"),
-            What::Stopped { slice_left: false } => format!("CPU {on} stops it as its slice is over"),
-            What::Held => "ops.enqueue() returns, and puts it on no DSQ".to_owned(),
+            What::Stopped { slice_left: false } => format!("CPU {on} stops it because its slice is over"),
+            What::Held => "ops.enqueue() returns without putting it on a DSQ".to_owned(),
             What::Queued { dsq, op: Some(op), .. } => format!("ops.{}() on CPU {on} puts it on {dsq}", op.name()),
             What::Queued { dsq, op: None, .. } => format!("the core puts it on {dsq}"),
             What::Taken { dsq, .. } => format!("CPU {on} takes it from {dsq}"),
             What::Moved { from, to } => format!("it moves from CPU {from} to CPU {to}"),
-            What::Reenqueued => "the core takes it from its queue, to enqueue it again".to_owned(),
+            What::Reenqueued => "the core takes it from its queue to enqueue it again".to_owned(),
             What::Picked => format!("CPU {on} picks it"),
         }
     }
@@ -310,8 +310,7 @@ impl Ext {
         match queue.taken {
             Some((at, cpu, taken)) => {
                 let named = self.named(taken);
-                events
-                    .push((at, format!("CPU {cpu} takes {named} from {dsq}, the last that anybody takes from there")));
+                events.push((at, format!("CPU {cpu} takes {named} from {dsq}, the last task taken from there")));
             }
             // The core takes from local queues by itself.
             None if matches!(dsq, Dsq::Local(_)) => {}
@@ -355,7 +354,7 @@ impl Ext {
                 events.push((lately.since, format!("CPU {cpu} begins to run {}, and still does", self.named(curr))));
             }
             Curr::Above => {
-                events.push((lately.since, format!("a task of a class above takes CPU {cpu}, and has it still")))
+                events.push((lately.since, format!("a task of a higher class takes CPU {cpu}, and still has it")))
             }
         }
         if let Some((at, by, kick)) = lately.kicked {
@@ -364,7 +363,7 @@ impl Ext {
                 Kick::Resched => "",
                 Kick::Preempt => " with SCX_KICK_PREEMPT",
             };
-            events.push((at, format!("CPU {by} kicks CPU {cpu}{how}, the last kick that it gets")));
+            events.push((at, format!("CPU {by} kicks CPU {cpu}{how}, its last kick")));
         }
         if let Some(at) = lately.dispatched {
             events.push((at, format!("CPU {cpu} calls ops.dispatch() for the last time")));

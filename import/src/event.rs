@@ -2,7 +2,7 @@
 
 use wakelab_events::limits;
 
-/// How many events are missing.
+/// The number of events that are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Events that the recorder reports as lost. A gap of unknown length counts as one.
@@ -34,7 +34,7 @@ pub struct BadLines {
     pub first: u64,
 }
 
-/// What is wrong with a line of a text.
+/// The reason why a line of a text is bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhyBad {
     /// It ends in `>`, where a pager cut it.
@@ -50,19 +50,20 @@ pub enum WhyBad {
 }
 
 impl WhyBad {
-    /// What is wrong with one or several lines, as a sentence goes on after their number, and what to do about it.
+    /// Returns the rest of a sentence that begins with the number of lines: what is wrong with them, and what to do
+    /// about it.
     pub fn words(self, lines: u64) -> &'static str {
         match (self, lines) {
             (WhyBad::CutByPager, 1) => "ends in \">\": cut by a pager; write the text to a file: perf script > file",
             (WhyBad::CutByPager, _) => "end in \">\": cut by a pager; write the text to a file: perf script > file",
             (WhyBad::Cut, 1) => "ends before its last field: cut; write the text to a file: perf script > file",
             (WhyBad::Cut, _) => "end before their last field: cut; write the text to a file: perf script > file",
-            (WhyBad::EndOfFile, 1) => "is the last and has no end; was the whole file copied?",
-            (WhyBad::EndOfFile, _) => "are the last of their files and have no end; were the whole files copied?",
-            (WhyBad::Field, 1) => "has a field that is not understood",
-            (WhyBad::Field, _) => "have a field that is not understood",
-            (WhyBad::NoEvent, 1) => "is no event, and is not understood",
-            (WhyBad::NoEvent, _) => "are no events, and are not understood",
+            (WhyBad::EndOfFile, 1) => "is the last and is incomplete; was the whole file copied?",
+            (WhyBad::EndOfFile, _) => "are the last of their files and are incomplete; were the whole files copied?",
+            (WhyBad::Field, 1) => "has a field that wakelab does not understand",
+            (WhyBad::Field, _) => "have a field that wakelab does not understand",
+            (WhyBad::NoEvent, 1) => "is not an event that wakelab understands",
+            (WhyBad::NoEvent, _) => "are not events that wakelab understands",
         }
     }
 }
@@ -195,14 +196,14 @@ impl Event {
     /// Checks that a recording may have the event: what is wrong, if it may not.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.t_ns > limits::MAX_TIME {
-            return Err(format!("an event at {} ns; expected a time of at most {} ns", self.t_ns, limits::MAX_TIME));
+            return Err(format!("an event has the time {} ns; expected at most {} ns", self.t_ns, limits::MAX_TIME));
         }
         match self.kind {
             EventKind::Idle { state: Some(state), .. } if u8::try_from(state).is_err() => {
-                Err(format!("the idle state {state}; expected a number from 0 to 255"))
+                Err(format!("the idle state is {state}; expected a number from 0 to 255"))
             }
             EventKind::Frequency { khz, .. } if u32::try_from(khz).is_err() => {
-                Err(format!("a frequency of {khz} kHz; expected a number of 32 bits"))
+                Err(format!("the frequency is {khz} kHz; expected a number of 32 bits"))
             }
             _ => Ok(()),
         }

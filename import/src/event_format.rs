@@ -180,7 +180,7 @@ impl TracingData {
             let size = bytes.number(8);
             let size = require(bytes, size, "expected a size")?;
             let skipped = usize::try_from(size).ok().and_then(|size| bytes.take(size));
-            require(bytes, skipped, "expected the layout of a page, found the end")?;
+            require(bytes, skipped, "expected the layout of a page, found the end of the file")?;
         }
         // The events of ftrace itself come first, then those of each subsystem.
         let own = bytes.number(4);
@@ -201,7 +201,7 @@ impl TracingData {
         for _ in 0..count {
             let size = bytes.number(8).and_then(|size| usize::try_from(size).ok());
             let text = size.and_then(|size| bytes.take(size));
-            let text = text.ok_or((bytes.offset(), "expected the layout of an event, found the end"))?;
+            let text = text.ok_or((bytes.offset(), "expected the layout of an event, found the end of the file"))?;
             // Each event has one layout. Duplicates of a damaged file would only make every search longer.
             let format = EventFormat::parse(&String::from_utf8_lossy(text));
             self.formats.extend(format.filter(|new| self.formats.iter().all(|known| !known.same_event(new))));

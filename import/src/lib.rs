@@ -31,10 +31,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_input::files;
 
-/// What is said of a file that is not a trace.
+/// The hint for a file that is not a trace.
 pub(crate) const HOW_TO_RECORD: &str = "record one with `trace-cmd record -e sched -e power:cpu_idle -e \
-     power:cpu_frequency`, `perf record -a -e 'sched:*'`, whose text is that of `perf script` with its default fields, \
-     or perfetto with the data source linux.ftrace; docs/recording.md has the commands";
+                                        power:cpu_frequency`, with `perf record -a -e 'sched:*'` (as text: `perf \
+                                        script` with its default fields), or with perfetto and its data source \
+                                        linux.ftrace; docs/recording.md has the commands";
 
 /// The kind of a file, which its first bytes determine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +145,7 @@ pub fn import(
     stop: &AtomicBool,
 ) -> Result<Imported, ImportError> {
     if files.is_empty() || files.len() > MAX_FILES {
-        let what = format!("expected 1 to {MAX_FILES} files of a recording, found {}", files.len());
+        let what = format!("expected 1 to {MAX_FILES} files of one recording, found {}", files.len());
         return Err(ImportError::new(files.first().map_or(to, PathBuf::as_path), what));
     }
     let info = RefCell::new(TraceInfo::default());
@@ -179,9 +180,9 @@ impl ReadFile for FileReader<'_> {
             }
             return Err(ImportError::new(
                 path,
-                "expected a file, or the folder of a CTF trace, found no file `metadata` of CTF",
+                "expected a file, or the folder of a CTF trace, found a folder without the file `metadata` of CTF",
             )
-            .with_hint("name the files that are to be imported"));
+            .with_hint("name the files to import"));
         }
         let mut file = BufReader::with_capacity(1 << 18, ProgressReader::new(files::open(path).map_err(io)?, progress));
         let start = start(&mut file).map_err(io)?;
@@ -213,13 +214,14 @@ impl ReadFile for FileReader<'_> {
     }
 }
 
-/// What gzip compressed; errors say that.
+/// The contents of a gzip file; errors name gzip.
 struct Inflated<R>(MultiGzDecoder<R>);
 
 impl<R: BufRead> Read for Inflated<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let said =
-            |e: io::Error| io::Error::new(e.kind(), format!("gzip cannot be read: {e}; was the whole file copied?"));
+        let said = |e: io::Error| {
+            io::Error::new(e.kind(), format!("the gzip file cannot be read: {e}; was the whole file copied?"))
+        };
         self.0.read(to).map_err(said)
     }
 }
@@ -236,10 +238,10 @@ fn kind(path: &Path, start: &[u8]) -> Result<Kind, ImportError> {
     let kind = if utf16 { None } else { Kind::of_start(start) };
     kind.ok_or_else(|| {
         if utf16 {
-            let what = "expected the text of a trace in UTF-8, found UTF-16, as a shell of Windows writes it";
+            let what = "expected the text of a trace in UTF-8, found UTF-16, as Windows shells write it";
             return ImportError::new(path, what).with_hint("`iconv -f UTF-16 -t UTF-8 FILE > trace.txt` converts it");
         }
-        let found = if start.is_empty() { "an empty file" } else { "none of them by its first bytes" };
+        let found = if start.is_empty() { "an empty file" } else { "something else, judging by its first bytes" };
         let what = "expected trace.dat, perf.data, a Perfetto trace, or the text of ftrace or perf script, found ";
         ImportError::new(path, format!("{what}{found}")).with_hint(HOW_TO_RECORD)
     })
@@ -307,7 +309,7 @@ pub fn read_ctf(
 pub struct ImportError {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong: what was expected and what was found.
+    /// The error: what was expected and what was found.
     pub what: String,
     /// A hint on what to do about it.
     pub hint: Option<String>,

@@ -22,8 +22,8 @@ pub(crate) fn read(
 ) -> Result<Losses, ImportError> {
     let damaged = |what: String| {
         ImportError::new(path, format!("perf.data cannot be read: {what}")).with_hint(
-            "did perf record end in good order, and was the whole file copied? `perf report --header-only` tests it; \
-             files of `perf record -z` and of pipes are not read",
+            "did perf record end normally, and was the whole file copied? `perf report --header-only` checks it; \
+             wakelab cannot read files of `perf record -z` or of pipes",
         )
     };
     check(&mut file)
@@ -33,11 +33,11 @@ pub(crate) fn read(
         PerfFileReader::parse_file(file).map_err(|e| damaged(e.to_string()))?;
     let big_endian = perf_file.endian() == Endianness::BigEndian;
     let tracing_bytes = perf_file.feature_section_data(Feature::TRACING_DATA).ok_or_else(|| {
-        ImportError::new(path, "expected tracepoints, found none: the file has no layouts of events")
+        ImportError::new(path, "expected tracepoints, found none: the file does not describe any event")
             .with_hint("record with `perf sched record`, or -e 'sched:*' -e power:cpu_idle -e power:cpu_frequency")
     })?;
     let tracing = TracingData::parse(&mut ByteReader::new(tracing_bytes, big_endian))
-        .map_err(|(at, what)| damaged(format!("the layouts of events, at byte {at}: {what}")))?;
+        .map_err(|(at, what)| damaged(format!("the descriptions of events, at byte {at}: {what}")))?;
     machine(&perf_file, big_endian, &mut info.borrow_mut());
     let mut losses = Losses::default();
     while let Some(record) = record_iter.next_record(&mut perf_file).map_err(|e| damaged(e.to_string()))? {

@@ -30,7 +30,7 @@ pub(crate) fn check(file: &mut (impl Read + Seek)) -> io::Result<Result<(), Faul
         Ok(()) => Ok(Ok(())),
         Err(CheckError::Fault(fault)) => Ok(Err(fault)),
         Err(CheckError::Io(e)) if e.kind() == io::ErrorKind::UnexpectedEof => {
-            Ok(Err((length, "expected more, found the end")))
+            Ok(Err((length, "expected more data, found the end")))
         }
         Err(CheckError::Io(e)) => Err(e),
     }
@@ -87,7 +87,7 @@ impl<F: Read + Seek> Checker<F> {
             self.check_inside(section, at)?;
         }
         if data.size == 0 {
-            return fault(48, "expected events, found none: perf record was killed before it wrote how many there are");
+            return fault(48, "expected events, found none: perf record was killed before it wrote their number");
         }
         let tables = data.offset + data.size;
         let table = self.read(tables, 16 * features.len() as u64)?;

@@ -66,7 +66,7 @@ fn packets(path: &Path, file: &mut impl Read, at: &mut u64, each: &mut EachPacke
         packet.clear();
         file.take(length).read_to_end(&mut packet).map_err(io)?;
         if (packet.len() as u64) < length {
-            return Err(damaged("expected more of a packet, found the end"));
+            return Err(damaged("expected more of a packet, found the end of the file"));
         }
         each(&packet, *at)?;
         *at += 1 + length;
@@ -87,7 +87,7 @@ fn byte(file: &mut impl Read) -> io::Result<Option<u8>> {
 
 struct PacketReader<'a> {
     path: &'a Path,
-    /// What is known of the machine.
+    /// The known facts about the machine.
     info: &'a RefCell<TraceInfo>,
     /// By CPU: the task that runs there, which a compact switch leaves out.
     running: HashMap<u32, (i32, String)>,

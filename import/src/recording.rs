@@ -16,7 +16,7 @@ use wakelab_events::recording::{
 use wakelab_events::stream::InOrder;
 use wakelab_input::cpulist_text;
 
-/// What was imported: how many events of each kind, and of what machine.
+/// The result of an import: the number of events of each kind, and the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Wake-ups.
@@ -52,8 +52,8 @@ const APART_NS: u64 = 10_000_000;
 const APART_SHARE: f64 = 0.1;
 
 impl Imported {
-    /// How far apart the first events of CPUs are, ns, and the CPU that begins last, if that is far, or if events were
-    /// overwritten before they were read.
+    /// Returns the time between the first events of CPUs, ns, and the CPU that begins last, if it is long, or if events
+    /// were overwritten before they were read.
     pub fn begin_apart(&self) -> Option<(u64, u32)> {
         let first = self.cpu_begins_ns.values().min()?;
         let (&last_cpu, &last) = self.cpu_begins_ns.iter().max_by_key(|&(&cpu, &at)| (at, std::cmp::Reverse(cpu)))?;
@@ -80,7 +80,7 @@ pub(crate) fn write_folder(
     let io = |at: &Path, e: std::io::Error| ImportError::new(at, e.to_string());
     let exists = to.exists();
     if exists && fs::read_dir(to).map_err(|e| io(to, e))?.next().is_some() {
-        return Err(ImportError::new(to, "expected a folder that is empty or not there yet, found something in it")
+        return Err(ImportError::new(to, "expected an empty or new folder, found one with something in it")
             .with_hint("name another folder"));
     }
     let temporary = temporary_folder(to);
@@ -140,8 +140,8 @@ fn write(
                 n if n == machine.cpu_llc.len() => format!("{n} CPUs"),
                 _ => format!("CPUs {}", cpulist_text(&cpus)),
             };
-            let what = format!("--machine: the trace has CPU {cpu}, {} has {cpus}", machine.name);
-            return Err(ImportError::new(&files[0], what).with_hint("name the machine that was recorded"));
+            let what = format!("--machine: the trace has CPU {cpu}, but {} has {cpus}", machine.name);
+            return Err(ImportError::new(&files[0], what).with_hint("name the machine on which the trace was recorded"));
         }
         reordered.push(event.t_ns, event);
         match reordered.has_room() {
@@ -186,22 +186,26 @@ fn no_events(files: &[PathBuf], losses: &[Losses], unfinished: u64) -> ImportErr
     let file = files.first().map_or(Path::new(""), PathBuf::as_path);
     let sum = |of: fn(&Losses) -> u64| losses.iter().map(of).sum::<u64>();
     if sum(|of| of.unread) > 0 {
-        let what = "expected scheduler events with a time and a CPU, found none with both";
+        let what = "expected scheduler events with a time and a CPU, found none that have both";
         return ImportError::new(file, what).with_hint("record all CPUs: `perf record -a -e 'sched:*'`");
     }
     if unfinished > 0 {
-        let wakings =
-            if unfinished == 1 { "waking whose wake-up or run is" } else { "wakings whose wake-ups or runs are" };
+        let wakings = if unfinished == 1 {
+            "sched_waking event whose wake-up or run is"
+        } else {
+            "sched_waking events whose wake-ups or runs are"
+        };
         let what = format!("expected scheduler events, found only {unfinished} {wakings} not in the file");
         return ImportError::new(file, what)
-            .with_hint("record sched_wakeup, sched_switch and sched_migrate_task beside sched_waking");
+            .with_hint("record sched_wakeup, sched_switch and sched_migrate_task besides sched_waking");
     }
     let worst = |of: &Losses| of.bad.iter().max_by_key(|bad| bad.lines).cloned();
     if let Some((file, of, worst)) = files.iter().zip(losses).find_map(|(file, of)| Some((file, of, worst(of)?))) {
         let event = worst.event.map(|event| format!("{event} ")).unwrap_or_default();
         let lines = if worst.lines == 1 { "line" } else { "lines" };
         let what = format!(
-            "expected scheduler events, found only what is not understood, such as line {}: {} {event}{lines} {}",
+            "expected scheduler events, found only lines that wakelab does not understand, such as line {}: {} \
+             {event}{lines} {}",
             of.first_bad_line.unwrap_or(worst.first),
             worst.lines,
             worst.why.words(worst.lines)
@@ -209,8 +213,8 @@ fn no_events(files: &[PathBuf], losses: &[Losses], unfinished: u64) -> ImportErr
         return ImportError::new(file, what).with_hint(HOW_TO_RECORD);
     }
     ImportError::new(file, "expected scheduler events, found none").with_hint(
-        "record sched_switch, sched_waking, sched_wakeup, sched_wakeup_new and sched_migrate_task; for idle states \
-         and frequencies cpu_idle and cpu_frequency",
+        "record sched_switch, sched_waking, sched_wakeup, sched_wakeup_new and sched_migrate_task, and for idle states \
+         and frequencies also cpu_idle and cpu_frequency",
     )
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn read(
                 Ok(losses)
             };
             let thread = thread::Builder::new().spawn_scoped(scope, run).map_err(|error| {
-                ImportError::new(path, format!("the system makes no thread that reads it: {error}"))
+                ImportError::new(path, format!("the system cannot start a thread to read it: {error}"))
                     .with_hint("raise the limit (ulimit -u, pids.max), or import fewer files at a time")
             })?;
             threads.push(thread);
@@ -88,7 +88,7 @@ pub(crate) fn read(
         }
         let merged = merge(files, info, &report, each);
         let losses = threads.into_iter().map(|thread| {
-            let failed = |_| Err(ImportError::new(Path::new(""), "a thread that reads a file has failed"));
+            let failed = |_| Err(ImportError::new(Path::new(""), "a thread that reads a file has panicked"));
             thread.join().unwrap_or_else(failed)
         });
         let losses = losses.collect::<Vec<_>>();

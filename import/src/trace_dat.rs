@@ -170,7 +170,7 @@ impl CpuBuffer {
             return Err(ImportError::damaged(
                 path,
                 self.offset,
-                format!("expected a page of CPU {}, found the end", self.cpu),
+                format!("expected a page of CPU {}, found the end of the file", self.cpu),
             ));
         }
         events(&page, self.cpu, tracing, &mut self.events).ok_or_else(|| {
@@ -184,7 +184,7 @@ impl CpuBuffer {
     }
 }
 
-/// How many events were lost before a page. A gap of unknown length counts as one.
+/// Returns the number of events that were lost before a page. A gap of unknown length counts as one.
 fn lost(page: &[u8], tracing: &TracingData) -> u64 {
     const MISSED: u64 = 1 << 31;
     const STORED: u64 = 1 << 30;

@@ -1,4 +1,4 @@
-//! What a trace says of the machine and the kernel that it was recorded on.
+//! The facts in a trace about the machine and the kernel on which it was recorded.
 
 use crate::ImportError;
 use std::collections::HashMap;
@@ -56,9 +56,9 @@ impl TraceInfo {
         if let (Some(own), Some(others)) = (&self.release, &other.release)
             && own != others
         {
-            let what = format!("expected a file of the same machine, found kernel {others} beside {own}");
+            let what = format!("expected a file of the same machine, found kernel {others} besides {own}");
             return Err(
-                ImportError::new(path, what).with_hint("import the files of each machine to a folder of its own")
+                ImportError::new(path, what).with_hint("import the files of each machine into a folder of its own")
             );
         }
         let TraceInfo { format, release, arch, model, cpus, cpu_llc, names } = other;

@@ -179,7 +179,7 @@ mod tests {
         Event { t_ns, cpu, pid: Some(7), comm: String::new(), kind }
     }
 
-    /// What an event completes.
+    /// Returns the wake-ups that an event completes.
     fn take(tracker: &mut WakeupTracker, event: &Event) -> Option<Wakeup> {
         tracker.event(event, &TraceInfo::default())
     }

@@ -14,7 +14,7 @@ pub fn parse_cpulist(list: &str, nr_cpus: u32) -> Result<Vec<u32>, String> {
     for part in list.split(',') {
         cpus.extend(parse_part(part.trim(), "CPUs", nr_cpus)?);
         if cpus.len() > nr_cpus as usize {
-            return Err(format!("expected each CPU once, found more entries than the {nr_cpus} CPUs there can be"));
+            return Err(format!("expected each CPU once, found more entries than the maximum of {nr_cpus} CPUs"));
         }
     }
     Ok(cpus)
@@ -106,7 +106,7 @@ fn parse_part(part: &str, what: &str, limit: u32) -> Result<impl Iterator<Item =
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last) = (number(first)?, number(last)?);
     if first > last {
-        return Err(format!("expected the lower number of a range first, found `{part}`"));
+        return Err(format!("expected a range with its lower number first, found `{part}`"));
     }
     let (used, size) = match group {
         None => (1, 1),
@@ -158,7 +158,7 @@ mod tests {
     fn what_is_not_a_list_is_refused_with_what_was_found() {
         for (text, found) in [
             ("x", "found `x`"),
-            ("3-1", "lower number of a range first, found `3-1`"),
+            ("3-1", "a range with its lower number first, found `3-1`"),
             ("-1", "found ``"),
             ("0-", "found ``"),
             ("1-2-3", "found `2-3`"),

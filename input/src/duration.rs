@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The longest simulated time that is accepted, ns: an hour.
 pub const DURATION_MAX_NS: u64 = 3_600_000_000_000;
 
-/// What [`parse_duration`] expects, as messages say it.
+/// The text that [`parse_duration`] expects, as messages describe it.
 pub const DURATION: &str = "a time in ns, us, ms or s, at most an hour, such as 50us or 1.5ms";
 
 /// A unit and its length in ns.

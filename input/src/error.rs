@@ -1,4 +1,4 @@
-//! What is wrong with what somebody wrote.
+//! Errors in files and arguments that people wrote.
 
 use crate::{shortened, shortened_message};
 use std::fmt;

@@ -23,7 +23,7 @@ thread_local! {
     static OWN: RefCell<Option<Arc<Opened>>> = const { RefCell::new(None) };
 }
 
-/// What a command has opened.
+/// The files that a command has opened.
 #[derive(Debug)]
 struct Opened {
     inputs: Mutex<HashMap<Inode, PathBuf>>,
@@ -38,7 +38,7 @@ type Holds = &'static [(&'static str, &'static str)];
 /// A file's device and inode.
 type Inode = (u64, u64);
 
-/// What a path stands for.
+/// The identity of what a path stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
     /// The device and inode of a file or folder that exists.
@@ -73,7 +73,7 @@ impl Drop for Files {
     }
 }
 
-/// What a thread that panicked had locked is whole: entries are only added.
+/// Locks a mutex even if a thread panicked while it held the lock: entries are only added, so they are whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -86,7 +86,8 @@ fn commands() -> Vec<Arc<Opened>> {
     }
 }
 
-/// Whether the command is to end. In a thread that works for one of several commands this is not known, and `false`.
+/// Returns whether the command is to end. In a thread that works for one of several commands this is not known, and it
+/// returns `false`.
 pub fn stopped() -> bool {
     matches!(&commands()[..], [command] if command.stop.load(Ordering::Relaxed))
 }
@@ -254,7 +255,7 @@ fn whole(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Notes an input that is opened later, or by another program.
+/// Records an input that is opened later, or by another program.
 pub fn note(path: &Path) {
     let Ok(data) = fs::metadata(path) else { return };
     if let Some(inode) = inode(&data) {
@@ -263,7 +264,7 @@ pub fn note(path: &Path) {
     }
 }
 
-/// Notes a folder that is read with the files below it whose names begin and end so.
+/// Records a folder that is read, with the files below it whose names begin and end as in `holds`.
 pub fn note_folder(path: &Path, holds: Holds) {
     note(path);
     if let Ok(data) = fs::metadata(path)
@@ -279,7 +280,7 @@ fn add_input(path: &Path, inode: Inode) -> io::Result<()> {
     for command in commands() {
         lock(&command.inputs).entry(inode).or_insert_with(|| path.to_owned());
         if let Some((flag, _)) = lock(&command.outputs).iter().find(|(_, is)| *is == Identity::Inode(inode)) {
-            return Err(io::Error::other(format!("{flag} would replace it; name another file")));
+            return Err(io::Error::other(format!("{flag} would overwrite it; name another file")));
         }
     }
     Ok(())
@@ -297,20 +298,20 @@ fn inode(_: &fs::Metadata) -> Option<Inode> {
     None
 }
 
-/// Why a path is no output.
+/// The reason why a path cannot be an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Clash {
     /// It is an input, which was opened by this path.
     Input(PathBuf),
-    /// It is what this flag names.
+    /// This flag names it too.
     Output(String),
 }
 
 impl fmt::Display for Clash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Clash::Input(path) => write!(f, "an input ({}), and would be replaced", path.display()),
-            Clash::Output(flag) => write!(f, "what {flag} names, too"),
+            Clash::Input(path) => write!(f, "an input ({}) and would be overwritten", path.display()),
+            Clash::Output(flag) => write!(f, "also named by {flag}"),
         }
     }
 }
@@ -454,7 +455,7 @@ mod tests {
         fs::hard_link(at.join("a"), at.join("second")).unwrap();
         let files = Files::begin(on());
         claim_output("--early", &at.join("second")).unwrap();
-        assert_eq!(open(&at.join("a")).unwrap_err().to_string(), "--early would replace it; name another file");
+        assert_eq!(open(&at.join("a")).unwrap_err().to_string(), "--early would overwrite it; name another file");
         drop(files);
         let files = Files::begin(on());
         // Threads that work for the command count.

@@ -50,8 +50,8 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Whether a terminal obeys the character: a control character, or one that changes the direction of the text around
-/// it or ends its line.
+/// Returns whether a terminal obeys the character: a control character, or one that changes the direction of the text
+/// around it or ends its line.
 fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,4 +1,4 @@
-//! Names that are not known, and the known ones that were probably meant.
+//! Unknown names, and the known ones that were probably meant.
 
 /// At most this many names are suggested.
 const SUGGESTIONS: usize = 4;
@@ -20,8 +20,8 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec
     similar.into_iter().take(SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Whether each word of `given` begins a word of `name`: `zen3` is a part of `amd-zen3-2s64c128t`. Shorter parts are in
-/// too many names.
+/// Returns whether each word of `given` begins a word of `name`: `zen3` is a part of `amd-zen3-2s64c128t`. Shorter
+/// parts are in too many names.
 fn has_words(name: &str, given: &str) -> bool {
     const SHORTEST: usize = 3;
     let words = |text: &'_ str| -> Vec<String> {

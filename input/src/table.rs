@@ -67,7 +67,7 @@ impl<'a> Document<'a> {
         let source = Source { path, text, lines: &lines };
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().map(|span| span.start);
-            source.error(at, None, format!("this is not TOML: {}", error.message().trim_end()))
+            source.error(at, None, format!("this is not valid TOML: {}", error.message().trim_end()))
         })?;
         Ok(Document { path, text, lines, table })
     }
@@ -117,7 +117,7 @@ impl<'a> Table<'a> {
         self.at.map(|at| self.source.line(at))
     }
 
-    /// Returns what messages call a key of this table: the keys from the root, such as `topology.cpu.core`.
+    /// Returns the name of a key of this table in messages: the keys from the root, such as `topology.cpu.core`.
     pub fn key(&self, name: &str) -> String {
         if self.name.is_empty() { name.to_owned() } else { format!("{}.{name}", self.name) }
     }
@@ -208,7 +208,7 @@ impl<'a> Table<'a> {
     /// The value is not an array of tables, or the first key of a table that is not in `keys`.
     pub fn tables(&self, name: &str, keys: &[&str]) -> Result<Vec<Table<'a>>, InputError> {
         let Some(value) = self.get(name) else { return Ok(vec![]) };
-        let expected = format!("tables, each under `[[{}]]`", self.key(name));
+        let expected = format!("one or more tables, each under `[[{}]]`", self.key(name));
         let array = value.get_ref().as_array().ok_or_else(|| self.unexpected(name, &expected))?;
         array.iter().map(|value| self.table_at(name, value, &expected, keys)).collect()
     }
@@ -357,7 +357,7 @@ impl<'a> Table<'a> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let texts = |items: &'a toml::de::DeArray<'a>| items.iter().map(|item| item.get_ref().as_str()).collect();
         let texts: Option<Vec<&str>> = value.get_ref().as_array().and_then(texts);
-        texts.map(Some).ok_or_else(|| self.unexpected(name, "a list of texts in quotes"))
+        texts.map(Some).ok_or_else(|| self.unexpected(name, "a list of quoted texts"))
     }
 
     /// Returns the time of a key, ns. Returns `None` if the key is not there.
@@ -419,7 +419,7 @@ mod tests {
         let wrong = read(TEXT, |root| root.need_table("cache", &["size", "line"])?.number("size", &(1..=8)));
         let expected = "m.toml:3: `cache.size`: expected a whole number from 1 to 8, found 48";
         assert_eq!(wrong, Err(expected.to_owned()));
-        assert!(read("a = = 1", |_| Ok(())).unwrap_err().starts_with("m.toml:1: this is not TOML: "));
+        assert!(read("a = = 1", |_| Ok(())).unwrap_err().starts_with("m.toml:1: this is not valid TOML: "));
     }
 
     #[test]

@@ -27,11 +27,11 @@ pub struct RuleChanged {
     pub from_text: Option<String>,
     /// The value in the other, in words.
     pub to_text: Option<String>,
-    /// What the rule is about.
+    /// A description of the rule.
     pub doc: &'static str,
 }
 
-/// What differs between two presets.
+/// The differences between two presets.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct PresetDiff {
     /// The first preset.
@@ -47,7 +47,7 @@ pub struct PresetDiff {
 }
 
 impl PresetDiff {
-    /// Whether the two presets are the same in all that this crate knows of them.
+    /// Returns whether the two presets are the same in everything that this crate knows about them.
     pub fn is_empty(&self) -> bool {
         self.features.is_empty() && self.tunables.is_empty() && self.code.is_empty()
     }
@@ -60,11 +60,11 @@ pub struct PresetInfo {
     pub name: &'static str,
     /// The source tree in which its code was read.
     pub source: &'static str,
-    /// What is modelled, and what is not.
+    /// A description of what is modelled, and what is not.
     pub complete: &'static str,
     /// The tick.
     pub hz: Hz,
-    /// What its `features` file lists.
+    /// The features that its `features` file lists.
     pub features: Vec<(Feature, bool)>,
     /// Features that are on in the model though the file does not list them.
     pub added: Vec<Feature>,
@@ -72,7 +72,7 @@ pub struct PresetInfo {
     pub tunables: Vec<Tunable>,
     /// Where its tunables were read.
     pub tunables_source: &'static str,
-    /// How it numbers the scheduling-domain flags.
+    /// The numbers of its scheduling-domain flags.
     pub sd_flags: SdFlagTable,
     /// Its name for the level that spans a package.
     pub package_level: &'static str,

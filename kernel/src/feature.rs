@@ -15,7 +15,7 @@ use wakelab_input::{in_any_case, nearest, suggest};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown feature {name}{}", suggest(.near))]
 pub struct FeatureError {
-    /// What was given, without its `NO_`.
+    /// The name that was given, without its `NO_`.
     pub name: String,
     /// Names like it.
     pub near: Vec<String>,

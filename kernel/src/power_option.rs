@@ -1,17 +1,17 @@
-//! What a side asks of power management: `governor=schedutil`, `no_turbo`.
+//! A side's options of power management: `governor=schedutil`, `no_turbo`.
 //!
 //! Here they are words; what can follow the `=` the crates say that have governors.
 
 use wakelab_input::nearest;
 
-/// What can be asked for, and what comes after the `=`; nothing where it stands alone.
+/// The known options, and what comes after the `=`; nothing for an option without a value.
 const KNOWN: [(&str, Option<&str>); 8] = [
     ("governor", Some("the frequency governor")),
     ("idle_governor", Some("the idle governor")),
-    ("max_freq", Some("what x86 takes for the highest frequency: 4C, 1C or base")),
+    ("max_freq", Some("what x86 takes as the highest frequency: 4C, 1C or base")),
     ("freq_cap", Some("scaling_max_freq, kHz")),
-    ("hw_pressure", Some("what the hardware gives at most and tells the kernel of, kHz")),
-    ("thermal_cap", Some("what the hardware gives at most, kHz")),
+    ("hw_pressure", Some("the highest frequency that the hardware gives and reports to the kernel, kHz")),
+    ("thermal_cap", Some("the highest frequency that the hardware gives, kHz")),
     ("setspeed", Some("scaling_setspeed of the governor userspace, kHz")),
     ("no_turbo", None),
 ];
@@ -26,7 +26,7 @@ pub struct PowerOption {
     pub name: &'static str,
     /// The CPUs that it is for, as they were named; empty for all.
     pub cpus: String,
-    /// What came after the `=`; empty where it stands alone.
+    /// The value after the `=`; empty for an option without one.
     pub value: String,
 }
 

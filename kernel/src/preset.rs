@@ -61,11 +61,11 @@ pub struct Preset {
     pub before: Option<&'static str>,
     /// The source tree in which the code was read.
     pub source: &'static str,
-    /// What is modelled, and what is not.
+    /// A description of what is modelled, and what is not.
     pub complete: &'static str,
     /// The features that are on by default, with those of the model that no kernel of this version lists.
     pub features: FeatureSet,
-    /// What the version's `features` file lists, in its order, with the defaults.
+    /// The features that the version's `features` file lists, in its order, with the defaults.
     pub feature_file: &'static [(Feature, bool)],
     /// The tunables, as the source sets them.
     pub tunables: Tunables,
@@ -93,7 +93,7 @@ pub struct Preset {
     pub cpufreq: CpufreqRules,
     /// The idle governors.
     pub cpuidle: CpuidleRules,
-    /// What the fair class meets outside of fair.c.
+    /// The rules outside of fair.c that matter to the fair class.
     pub core: CoreRules,
     /// The utilisation clamps that a side gives tasks of the workload; no version has any.
     pub task_clamps: Vec<TaskClamp>,
@@ -103,11 +103,11 @@ pub struct Preset {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}; all: {}", reason(.name, .near, *.version), Preset::names().join(", "))]
 pub struct PresetError {
-    /// What was given.
+    /// The name that was given.
     pub name: String,
     /// Names like it; for a version, the presets next to it.
     pub near: Vec<String>,
-    /// Whether a version was given.
+    /// Whether the name is a version.
     pub version: bool,
 }
 
@@ -118,7 +118,7 @@ pub enum SwitchError {
     #[error(transparent)]
     Unknown(#[from] SwitchesError),
     /// The version does not have the feature, and the model does not act on it either.
-    #[error("kernel {preset} has no feature {feature}, and the model does not act on it")]
+    #[error("kernel {preset} does not have the feature {feature}, and the model does not act on it")]
     Absent {
         /// The preset.
         preset: &'static str,
@@ -162,11 +162,11 @@ impl Preset {
         ALL.iter().copied().find(|p| p.name == full).ok_or_else(|| unknown(release, &full))
     }
 
-    /// What to say where a kernel was asked for by `name` and this preset stands for it; nothing if that is its name,
+    /// Returns a note if a kernel was requested by `name` and this preset stands for it; `None` if that is its name,
     /// with or without the `v`.
     pub fn stands_for(&self, name: &str) -> Option<String> {
         let without = |name: &str| name.trim_start_matches(['v', 'V']).to_ascii_lowercase();
-        (without(self.name) != without(name)).then(|| format!("kernel {name}: the preset {} stands for it", self.name))
+        (without(self.name) != without(name)).then(|| format!("kernel {name}: simulated by the preset {}", self.name))
     }
 
     /// The scheduling algorithm of its fair class.
@@ -179,7 +179,7 @@ impl Preset {
         self.domains.pkg_name.text()
     }
 
-    /// Whether the version's `features` file lists `feature`.
+    /// Returns whether the version's `features` file lists `feature`.
     pub fn lists(&self, feature: Feature) -> bool {
         self.feature_file.iter().any(|&(f, _)| f == feature)
     }
@@ -256,7 +256,7 @@ fn short(release: &str) -> (String, String) {
 /// Why there is no preset, with those that come near.
 fn reason(name: &str, near: &[String], version: bool) -> String {
     if version {
-        format!("no preset stands for kernel {name}; the nearest: {}", near.join(" and "))
+        format!("no preset for kernel {name}; the nearest are {}", near.join(" and "))
     } else {
         format!("unknown kernel {name}{}", suggest(near))
     }

@@ -151,7 +151,7 @@ pub fn decode_sd_flags(names: &[&'static str], bits: u64) -> (Vec<&'static str>,
     (set().filter(known).map(|bit| names[bit as usize]).collect(), unknown)
 }
 
-/// What the level that spans a package is called on a version; `None` where that is not known here.
+/// Returns the name of the level that spans a package in a version; `None` if it is not known here.
 pub fn package_level(version: &str) -> Option<&'static str> {
     crate::Preset::of_release(version).ok().map(|p| p.package_level())
 }

@@ -3,7 +3,7 @@
 use crate::{PowerOption, Preset, Unit};
 use wakelab_input::{nearest, suggest};
 
-/// What can be set, and the range.
+/// The tunables that can be set, and their ranges.
 const SETTABLE: [(&str, u64, u64); 33] = [
     ("sched_latency", 100_000, 1_000_000_000),
     ("min_granularity", 100_000, 1_000_000_000),
@@ -40,7 +40,7 @@ const SETTABLE: [(&str, u64, u64); 33] = [
     ("sched_autogroup_enabled", 0, 1),
 ];
 
-/// What can be set to powers of two only.
+/// The tunables that can only be set to powers of two.
 const POWERS: [&str; 1] = ["pelt_multiplier"];
 
 fn and_a_power(name: &str) -> &'static str {
@@ -60,19 +60,19 @@ pub struct Setting {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// There is no such tunable, or it cannot be set.
-    #[error("no tunable {name} can be set{}; these can: {}", suggest(.near), names().join(", "))]
+    #[error("there is no tunable {name} that can be set{}; these can: {}", suggest(.near), names().join(", "))]
     Unknown {
-        /// What was given.
+        /// The text that was given.
         name: String,
         /// Names like it.
         near: Vec<String>,
     },
     /// The value is no number, or out of range.
-    #[error("{name}={given} is not a number from {low} to {high}{}", and_a_power(name))]
+    #[error("{name}={given}: expected a number from {low} to {high}{}", and_a_power(name))]
     Value {
         /// The tunable.
         name: &'static str,
-        /// What was given.
+        /// The text that was given.
         given: String,
         /// The least.
         low: u64,
@@ -81,8 +81,8 @@ pub enum SettingError {
     },
     /// The system-wide utilisation clamps are the wrong way round.
     #[error(
-        "sched_util_clamp_min={min} is above sched_util_clamp_max={max}, which the kernel refuses; expected no more \
-         than that (the default is 1024)"
+        "sched_util_clamp_min={min} is above sched_util_clamp_max={max}, which the kernel refuses; expected at most \
+         the maximum (the default is 1024)"
     )]
     Clamps {
         /// The least.
@@ -91,7 +91,7 @@ pub enum SettingError {
         max: u64,
     },
     /// The version does not have it.
-    #[error("kernel {preset} has no tunable {name}")]
+    #[error("kernel {preset} does not have the tunable {name}")]
     Absent {
         /// The preset.
         preset: &'static str,
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn what_a_version_does_not_have_cannot_be_set() {
         let error = set("v6.12", "min_granularity", "1000000").unwrap_err();
-        assert_eq!(error.to_string(), "kernel v6.12 has no tunable min_granularity");
+        assert_eq!(error.to_string(), "kernel v6.12 does not have the tunable min_granularity");
         assert_eq!(set("v5.10", "sis_util_pct", "200").unwrap().tunables.sis_util_pct, Some(200));
     }
 
@@ -183,14 +183,14 @@ mod tests {
     fn names_and_values_are_checked() {
         assert!(set("v6.1", "sis_util_pkt", "120").unwrap_err().to_string().contains("did you mean `sis_util_pct`"));
         let error = set("v6.1", "sis_util_exponent", "9").unwrap_err();
-        assert_eq!(error.to_string(), "sis_util_exponent=9 is not a number from 1 to 4");
+        assert_eq!(error.to_string(), "sis_util_exponent=9: expected a number from 1 to 4");
         let error = set("v7.2", "llc_aggr_tolerance", "101").unwrap_err();
-        assert_eq!(error.to_string(), "llc_aggr_tolerance=101 is not a number from 0 to 100");
+        assert_eq!(error.to_string(), "llc_aggr_tolerance=101: expected a number from 0 to 100");
         let error = set("v7.2", "llc_epoch_period", "0").unwrap_err();
-        assert_eq!(error.to_string(), "llc_epoch_period=0 is not a number from 1 to 1000");
+        assert_eq!(error.to_string(), "llc_epoch_period=0: expected a number from 1 to 1000");
         assert!(set("v7.2", "llc_agr_tolerance", "1").unwrap_err().to_string().contains("llc_aggr_tolerance"));
         let error = set("v6.1", "pelt_multiplier", "3").unwrap_err();
-        assert_eq!(error.to_string(), "pelt_multiplier=3 is not a number from 1 to 4, and a power of two");
+        assert_eq!(error.to_string(), "pelt_multiplier=3: expected a number from 1 to 4, and a power of two");
         assert_eq!(set("v5.18-eas", "pelt_multiplier", "2").unwrap().tunables.pelt_multiplier, Some(2));
     }
 }

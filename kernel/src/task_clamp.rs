@@ -5,7 +5,7 @@ use std::fmt;
 /// A request of a task for a utilisation clamp, as `sched_setattr()` makes it before the task starts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TaskClamp {
-    /// Whose: the name of a task of the workload, or of several without the numbers behind it.
+    /// The name of a task of the workload, or of several tasks without the numbers behind it.
     pub task: String,
     /// Whether it is the maximum (`sched_util_max`), or the minimum (`sched_util_min`).
     pub max: bool,
@@ -20,11 +20,11 @@ pub enum TaskClampError {
     #[error("{0} names no task; expected {0}:NAME=VALUE, such as {0}:RenderThread=512")]
     Nobody(&'static str),
     /// The value is none.
-    #[error("{clamp}={given} is not a number from 0 to 1024")]
+    #[error("{clamp}={given}: expected a number from 0 to 1024")]
     Value {
         /// Whose, and which.
         clamp: String,
-        /// What was given.
+        /// The text that was given.
         given: String,
     },
 }
@@ -46,7 +46,7 @@ impl TaskClamp {
         })
     }
 
-    /// Whether it is for the task of this name: `worker` is for `worker` and for `worker 3`.
+    /// Returns whether it applies to the task of this name: `worker` applies to `worker` and to `worker 3`.
     pub fn is_for(&self, name: &str) -> bool {
         let Some(rest) = name.strip_prefix(self.task.as_str()) else { return false };
         let number = rest.strip_prefix(' ').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn values_and_names_are_checked() {
         let error = |name, value| TaskClamp::read(name, value).unwrap().unwrap_err().to_string();
-        assert_eq!(error("uclamp_min:a", "1025"), "uclamp_min:a=1025 is not a number from 0 to 1024");
-        assert_eq!(error("uclamp_min:a", "-1"), "uclamp_min:a=-1 is not a number from 0 to 1024");
+        assert_eq!(error("uclamp_min:a", "1025"), "uclamp_min:a=1025: expected a number from 0 to 1024");
+        assert_eq!(error("uclamp_min:a", "-1"), "uclamp_min:a=-1: expected a number from 0 to 1024");
         assert!(error("uclamp_min", "5").starts_with("uclamp_min names no task"));
         assert_eq!(TaskClamp::read("sched_util_clamp_min", "5"), None);
     }

@@ -121,7 +121,8 @@ pub(crate) fn text(name: &str) -> Result<(&'static str, &'static str), InputErro
     let known = in_any_case(name, NAMES.iter().copied());
     let Some(index) = NAMES.iter().position(|&one| Some(one) == known) else {
         let what = format!("there is no machine of that name{}", suggest(&nearest(name, NAMES.iter().copied())));
-        let hint = "`wakelab machine list` shows all; a path to a machine file ends in `.toml` or contains a `/`";
+        let hint =
+            "`wakelab machine list` shows all machines; the path of a machine file ends in `.toml` or contains a `/`";
         return Err(InputError::new(name, what).with_hint(hint));
     };
     Ok(FILES[index])

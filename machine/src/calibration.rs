@@ -1,10 +1,9 @@
-//! How a machine was measured.
+//! The record of how a machine was measured.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How the costs of a machine were measured, and what was measured of it that is no cost of a machine
-/// (`wakelab calibrate`).
+/// How the costs of a machine were measured, and measurements of it that are not costs (`wakelab calibrate`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Calibration {
     /// When, in UTC: `2026-11-23 14:05`.
@@ -15,8 +14,8 @@ pub struct Calibration {
     pub preset: String,
     /// Ticks per second that were measured; that of the preset if none could be.
     pub hz: u32,
-    /// How noisy the machine was, in a line.
+    /// How noisy the machine was, in one line.
     pub noise: String,
-    /// By the name of a load of `wakelab verify`: the work of one operation beside its wake-ups and switches, ns.
+    /// By the name of a load of `wakelab verify`: the work of one operation, besides its wake-ups and switches, ns.
     pub work: BTreeMap<String, u64>,
 }

@@ -1,4 +1,4 @@
-//! What scheduling operations cost.
+//! The costs of scheduling operations.
 
 use serde::Serialize;
 use std::ops::RangeInclusive;
@@ -91,8 +91,8 @@ impl Cost {
     /// may be anything from a fifth of a line of the LLC.
     pub(crate) fn unknown_cluster_line(clusters: bool) -> Self {
         let (low, why) = match clusters {
-            true => (20, "as a line of the LLC: nothing is known of the clusters"),
-            false => (100, "there are no clusters: nothing reads it"),
+            true => (20, "the same as a line of the LLC: nothing is known about the clusters"),
+            false => (100, "not used: there are no clusters"),
         };
         Cost { value: 100, low, high: 100, origin: Origin::Assumed(why.to_owned()) }
     }
@@ -108,7 +108,7 @@ macro_rules! costs {
             /// The names of all costs, in the order of the documentation.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// What each of [`Self::NAMES`] counts.
+            /// A description of each of [`Self::NAMES`].
             pub const DOCS: &'static [&'static str] = &[$($doc),*];
 
             /// Returns the unit of the cost of that name. Returns `None` for an unknown name.
@@ -145,48 +145,48 @@ macro_rules! costs {
 }
 
 costs! {
-    /// What scheduling operations cost on a machine.
+    /// The costs of scheduling operations on a machine.
     Costs:
     context_switch: Ns, "`__schedule()` from one task to another.";
     switch_mm: Ns, "The part of `context_switch` that loads another address space: a switch between two threads of one \
         process has none of it.";
     wakeup: Ns, "`try_to_wake_up()` without the search and the enqueue.";
     probe: Ns, "One probe of a run queue in the search for an idle CPU.";
-    enqueue_local: Ns, "Locking the own run queue and enqueueing a task on it.";
+    enqueue_local: Ns, "Locking a CPU's own run queue and enqueueing a task on it.";
     enqueue_remote: Ns, "Locking a run queue whose cache lines another CPU of the LLC holds, and enqueueing a task on \
         it.";
     enqueue_far: Ns, "Locking a run queue of another LLC, and enqueueing a task on it.";
     enqueue_visible: Pct, "The part of an enqueue after which other CPUs see the run queue's new `nr_running`.";
     wakelist: Ns, "Putting a task on another CPU's wakelist (TTWU_QUEUE), and its IPI, for the sender.";
     wakelist_flush: Ns, "`sched_ttwu_pending()`: entering the IPI and enqueueing the tasks of the wakelist.";
-    ipi: Ns, "From the send of an IPI (or the write to `need_resched` of a polling idle task) to its arrival, within a \
-        package.";
-    ipi_far: Ns, "From the send of an IPI to its arrival, between packages.";
+    ipi: Ns, "From sending an IPI (or writing `need_resched` of a polling idle task) to its arrival, within a package.";
+    ipi_far: Ns, "From sending an IPI to its arrival, between packages.";
     idle_exit: Ns, "From the arrival to the idle task calling `schedule()`.";
     idle_entry: Ns, "From the switch to the idle task until it can be woken.";
     cold_task: Ns, "Cache misses of a task that runs on another CPU of its LLC than before.";
     cold_task_far: Ns, "Cache misses of a task that runs in another LLC than before.";
     cold_message: Ns, "Cache misses of reading a message that another CPU of the LLC wrote.";
     cold_message_far: Ns, "Cache misses of reading a message that a CPU of another LLC wrote.";
-    cluster_line: Pct, "What a cache line of another CPU of the cluster costs, of what one of the rest of the LLC \
-                        does.";
+    cluster_line: Pct, "The cost of a cache line of another CPU of the cluster, relative to one of the rest of the \
+                        LLC.";
     tick: Ns, "One scheduler tick.";
     balance: Ns, "One balance pass over a domain, without reading its run queues.";
     balance_cpu: Ns, "Reading one run queue in a balance pass.";
-    newidle_max_smt: Ns, "`max_newidle_lb_cost` of the SMT domain at the start: the longest that a newly-idle balance \
-        has lately taken.";
+    newidle_max_smt: Ns, "`max_newidle_lb_cost` of the SMT domain at the start: the longest that a recent newly-idle \
+                          balance took.";
     newidle_max_llc: Ns, "`max_newidle_lb_cost` of the domains above SMT up to the LLC at the start.";
     smt_slowdown: Pct, "How much longer work takes while the SMT sibling is busy: 150 is half as long again. \
         Each further busy sibling adds as much.";
 }
 
 costs! {
-    /// What sched_ext costs on a machine, when a scheduler is loaded.
+    /// The costs of sched_ext on a machine, when a scheduler is loaded.
     ScxCosts:
     scx_op: Ns, "Calling an operation of a scheduler and coming back: `SCX_CALL_OP()` and the trampoline.";
-    scx_dsq: Ns, "How long a CPU that had a dispatch queue's lock last holds it for a task that joins or leaves.";
-    scx_line: Ns, "A cache line of a dispatch queue from another CPU of the LLC: two of them come where another CPU \
-        had the lock last.";
+    scx_dsq: Ns, "How long a CPU that was the last to hold a dispatch queue's lock holds it for a task that joins or \
+                  leaves.";
+    scx_line: Ns, "A cache line of a dispatch queue from another CPU of the LLC: two of them move if another CPU held \
+                   the lock last.";
     scx_line_far: Ns, "The same from another LLC.";
     scx_move: Ns, "Moving a task between run queues: `deactivate_task()`, the other lock, `activate_task()`.";
     scx_idle_words: Ns, "Reading 64 words of a mask for an idle CPU.";
@@ -211,12 +211,14 @@ impl ScxCosts {
 }
 
 impl Default for ScxCosts {
-    /// What a machine file that says nothing has. Nothing of it was measured on a real scheduler.
+    /// The costs of a machine file that gives none. None of them was measured with a real scheduler.
     fn default() -> Self {
         let cost = |name: &'static str, _: Unit| {
             let (value, [low, high], why) = match name {
                 "scx_op" => (20, [5, 60], "an indirect call or two, the trampoline and some stores: 15 to 200 cycles"),
-                "scx_dsq" => (25, [10, 100], "an atomic operation, a list and a counter in lines of the own cache"),
+                "scx_dsq" => {
+                    (25, [10, 100], "an atomic operation, a list and a counter in lines of the CPU's own cache")
+                }
                 "scx_line" => (LLC_LINE.0, LLC_LINE.1, "36 to 72 ns on a Xeon W9-3475X (KCORES core-to-core-latency)"),
                 "scx_line_far" => (FAR_LINE.0, FAR_LINE.1, "120 to 150 ns between two sockets of it, more on others"),
                 "scx_move" => (150, [50, 600], "two locks, one of which is in another CPU's cache, and two enqueues"),
@@ -224,9 +226,9 @@ impl Default for ScxCosts {
                 "bpf_insn" => (400, [150, 800], "one to a few of the processor's, at one to three a cycle"),
                 "bpf_call" => (2, [1, 10], "a direct call, and the registers that it saves"),
                 "bpf_map" => (10, [3, 40], "an index and a bound for arrays, a hash and a bucket for the others"),
-                _ => (6, [5, 30], "20 cycles if the line is in the own cache"),
+                _ => (6, [5, 30], "20 cycles if the line is in the CPU's own cache"),
             };
-            let origin = Origin::Assumed(format!("nobody measured it for a scheduler: {why}"));
+            let origin = Origin::Assumed(format!("not measured for any scheduler: {why}"));
             Ok::<_, std::convert::Infallible>(Cost { value, low, high, origin })
         };
         let Ok(costs) = ScxCosts::try_from_fn(cost);

@@ -1,4 +1,4 @@
-//! How many CPUs, cores, LLCs... a machine has, and whether it is uniform.
+//! The numbers of CPUs, cores, LLCs... of a machine, and whether it is uniform.
 
 use crate::Machine;
 use serde::Serialize;
@@ -21,13 +21,13 @@ pub struct CpuGroup {
     pub capacity: u32,
     /// The CPUs.
     pub cpus: CpuMask,
-    /// How many cores they are on.
+    /// The number of cores.
     pub cores: usize,
-    /// How many clusters they are in; 0 if there are none.
+    /// The number of clusters; 0 if there are none.
     pub clusters: usize,
 }
 
-/// How many CPUs, cores, LLCs... a machine has.
+/// The numbers of CPUs, cores, LLCs... of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// CPUs: threads of cores.
@@ -50,7 +50,7 @@ pub struct Counts {
     pub nodes: usize,
 }
 
-/// Whether an LLC has clusters of several cores, beside other cores.
+/// Returns whether an LLC has clusters of several cores, besides other cores.
 pub(crate) fn has_clusters(topology: &Topology) -> bool {
     let mut llcs: BTreeMap<u32, usize> = BTreeMap::new();
     let mut clusters: BTreeMap<u32, (usize, HashSet<u32>, u32)> = BTreeMap::new();
@@ -67,7 +67,7 @@ pub(crate) fn has_clusters(topology: &Topology) -> bool {
 }
 
 impl Machine {
-    /// Whether an LLC has clusters of several cores, beside other cores.
+    /// Returns whether an LLC has clusters of several cores, besides other cores.
     pub fn has_clusters(&self) -> bool {
         has_clusters(&self.topology)
     }

@@ -1,10 +1,10 @@
-//! How far cache lines come, and what operations cost by that.
+//! The distance that cache lines travel, and the costs of operations that depend on it.
 
 use crate::{Cost, Costs, Machine, ScxCosts};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::CpuTopology;
 
-/// How far cache lines come that another CPU has written.
+/// The distance that a cache line travels from the CPU that wrote it.
 ///
 /// SMT siblings are not nearer than other cores of the LLC: the costs of `intel-1s56c112t` were fitted so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Distances {
         }
     }
 
-    /// How far lines come that `from` has written, and `to` reads.
+    /// Returns how far lines travel that `from` has written and `to` reads.
     ///
     /// # Panics
     /// If one is none of the machine's CPUs.
@@ -81,7 +81,7 @@ impl ByDistance {
     }
 }
 
-/// What depends on how far lines come.
+/// The costs that depend on the distance of cache lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DistanceCosts {
     /// Enqueueing a task on a run queue, by the distance from its CPU to the waker's.
@@ -97,7 +97,7 @@ pub struct DistanceCosts {
 }
 
 impl Costs {
-    /// What the costs come to at each distance.
+    /// Returns the costs at each distance.
     ///
     /// An enqueue is `enqueue_local` and lines; messages and cold tasks are lines. Within a cluster each line costs
     /// `cluster_line` per cent. A wake-up through the wakelist moves the same lines, of the wakee and of the run queue:
@@ -124,8 +124,8 @@ impl Costs {
 }
 
 impl ScxCosts {
-    /// What a cache line of a dispatch queue comes to at each distance, ns. `cluster_line` is that of the machine's
-    /// costs ([`Costs::cluster_line`]).
+    /// Returns the cost of a cache line of a dispatch queue at each distance, ns. `cluster_line` is that of the
+    /// machine's costs ([`Costs::cluster_line`]).
     pub fn line_by_distance(&self, cluster_line: &Cost) -> ByDistance {
         let (llc, far) = (self.scx_line.value, self.scx_line_far.value);
         ByDistance([0, llc * cluster_line.value / 100, llc, far])

@@ -9,7 +9,7 @@ pub const MACHINE: &str = "machine";
 /// A constant that was fitted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FittedConstant {
-    /// What it belongs to: [`MACHINE`], or a workload (`netperf:TCP_RR`).
+    /// Its owner: [`MACHINE`], or a workload (`netperf:TCP_RR`).
     pub of: String,
     /// Its name there: `probe`, `kworker_run_ns`.
     pub name: String,
@@ -26,7 +26,7 @@ impl FittedConstant {
 /// do: measurements have noise, and some constants make up for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ensemble {
-    /// What they were fitted to, and when.
+    /// The data to which they were fitted, and the date.
     pub fitted: String,
     /// The constants in the order of their [keys](FittedConstant::key), which is that of the values of a set.
     pub constants: Vec<FittedConstant>,

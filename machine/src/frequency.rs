@@ -31,8 +31,8 @@ pub struct FreqPolicy {
     /// `policy->transition_delay_us`: the time that the driver wants between two changes, ns. `None` if it leaves that
     /// to the kernel.
     pub delay_ns: Option<u64>,
-    /// Which CPUs share a clock in hardware: it runs at the highest frequency that any of them requests that is not
-    /// idle.
+    /// The CPUs that share a clock in hardware: it runs at the highest frequency that any of them that is not idle
+    /// requests.
     pub clock: Clock,
     /// Where the values were taken from.
     pub origin: Origin,
@@ -69,7 +69,7 @@ pub enum Clock {
     Package,
 }
 
-/// How fast cores may run together, whatever is requested.
+/// The limits on how fast cores may run together, whatever is requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Turbo {
     /// The bins, by rising number of cores. The last one also holds for more cores.

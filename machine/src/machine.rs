@@ -33,9 +33,9 @@ pub struct Noise {
     pub kworker_period_ns: u64,
     /// How long a kworker runs, ns. A daemon runs as long.
     pub kworker_run_ns: u64,
-    /// How many tasks of the whole machine that may run on any CPU wake up about once a second: daemons, the monitors
-    /// of a test harness, kcompactd. Only runs whose decisions read wakee flips have them, and the grace periods that
-    /// they cause.
+    /// The number of tasks, on the whole machine and free to run on any CPU, that wake up about once a second:
+    /// daemons, the monitors of a test harness, kcompactd. Only runs whose decisions read wakee flips have them, and
+    /// the grace periods that they cause.
     pub daemons: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct Noise {
 pub struct Machine {
     /// The name, as on the command line.
     pub name: String,
-    /// What the machine is, in a line.
+    /// A description of the machine, in one line.
     pub description: String,
     /// The shape: cores, LLCs, dies, packages, nodes.
     pub topology: Topology,
@@ -101,7 +101,7 @@ pub struct MachineFile {
     pub machine: Machine,
     /// Where [`Machine::topology`] was taken from, if the file names it.
     pub topology_origin: Option<Origin>,
-    /// What costs of other machines can be scaled from. `None` if the file does not say.
+    /// The values from which costs of other machines can be scaled. `None` if the file has none.
     pub reference: Option<Reference>,
     /// How the machine was measured. `None` if it was not.
     pub calibration: Option<Calibration>,

@@ -47,7 +47,7 @@ pub enum BusyPower {
     },
 }
 
-/// What shared power belongs to.
+/// The unit of the machine to which shared power belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {

@@ -3,7 +3,7 @@
 use crate::{Amount, Cost, Costs, Origin, ScxCosts, Unit};
 use std::fmt;
 
-/// What another machine's costs are scaled from: the speed of this one, whose costs were fitted.
+/// The reference from which another machine's costs are scaled: the speed of this one, whose costs were fitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The highest clock, MHz.
@@ -15,8 +15,8 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// What sched_ext costs on a machine with these lines. Their ranges are those of machines on which nothing is
-    /// known, as far as they contain them.
+    /// Returns the costs of sched_ext on a machine with these lines. Their ranges are those of machines about which
+    /// nothing is known, as far as they contain them.
     pub(crate) fn scx_costs(&self) -> ScxCosts {
         let unknown = ScxCosts::default();
         let line = |(value, origin): &(u64, Origin), of: &Cost| Cost {
@@ -117,7 +117,7 @@ impl Scale<'_> {
                 Some((_, origin)) => {
                     let why = format!(
                         "enqueue_remote and about {ENQUEUE_LINES} cache lines from another LLC ({}) instead of the \
-                         own, as in {machine}",
+                         CPU's own, as in {machine}",
                         text(origin)
                     );
                     (self.enqueue_far().map(Ratio::rounded), why)
@@ -136,14 +136,15 @@ impl Scale<'_> {
                 (self.newidle_max_llc().map(Ratio::rounded), why)
             }
             "enqueue_visible" => {
-                let why = format!("enqueue_visible of {machine}: a part, which neither clock nor cache lines change");
+                let why =
+                    format!("enqueue_visible of {machine}: a share, which neither the clock nor cache lines change");
                 (self.of(name), why)
             }
-            "smt_slowdown" if !self.speed.smt => ([100; 3], "there is no SMT: nothing reads it".to_owned()),
+            "smt_slowdown" if !self.speed.smt => ([100; 3], "not used: there is no SMT".to_owned()),
             _ => {
                 let why = format!(
-                    "{name} of {machine}, as nothing is published to scale it by; throughput of a core with both \
-                     siblings busy is 1.15 (the kernel's old smt_gain) to 1.3 of one's"
+                    "{name} of {machine}, because nothing is published to scale it by; the throughput of a core with \
+                     both siblings busy is 1.15 (the kernel's old smt_gain) to 1.3 times that of one"
                 );
                 (self.of(name), why)
             }
@@ -160,7 +161,7 @@ impl Scale<'_> {
         [cost.value, cost.low, cost.high]
     }
 
-    /// How much of a cost of that machine is beside another that it contains.
+    /// Returns the part of a cost of that machine that is left without another that it contains.
     fn above(self, name: &str, part: &str) -> Three<u64> {
         let (all, part) = (self.of(name), self.of(part));
         [0, 1, 2].map(|i| all[i].saturating_sub(part[i]))
@@ -186,7 +187,7 @@ impl Scale<'_> {
     }
 
     fn one_llc(self, name: &str) -> (Three<u64>, String) {
-        (self.of(name), format!("{name} of {}: there is one LLC, and nothing reads it", self.from.name))
+        (self.of(name), format!("{name} of {}: not used, there is only one LLC", self.from.name))
     }
 
     fn cluster_line(self) -> Cost {

@@ -8,13 +8,13 @@ use wakelab_sched::balance::CpuIdleType;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{Affine, Decision, Reason};
 
-/// How often the parts of the scheduler decided something, in the measured time and for all tasks of a run. Whether
+/// Counts of the decisions of the scheduler's parts, in the measured time and for all tasks of a run. Whether
 /// `nr_idle_scan` had been written is known from the start of the run on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     /// Wake-ups that chose a CPU by the fair class.
     pub decisions: u64,
-    /// By reason, in the order in which the type has them ([`Activity::of`]).
+    /// Counts by reason, in the order of the type ([`Activity::of`]).
     pub reasons: [u64; Reason::ALL.len()],
     /// The wake-ups of which a limit had ended the scan, or kept it from beginning, whatever was chosen then.
     pub limited: u64,

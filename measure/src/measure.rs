@@ -114,8 +114,8 @@ impl Measure {
         self.states.clone().finish(time)
     }
 
-    /// Who never ran in the measured time of a run that ended at `ended_ns`, of the tasks that wait for a CPU then
-    /// (`Outcome::waiting`) and `of` tasks in all (`Outcome::nr_tasks`).
+    /// Returns the tasks that never ran in the measured time of a run that ended at `ended_ns`, out of the tasks that
+    /// wait for a CPU then (`Outcome::waiting`) and `of` tasks in all (`Outcome::nr_tasks`).
     pub fn never_ran<'a>(
         &self,
         ended_ns: u64,

@@ -17,7 +17,7 @@ pub struct ThreadPeriods {
     pub slack_mean_ns: f64,
     /// The least of them, ns.
     pub slack_min_ns: i64,
-    /// From the begin of the thread's wake-ups to the switch to it, ns (`wu_lat` of rt-app's log).
+    /// From the start of the thread's wake-ups to the switch to it, ns (`wu_lat` of rt-app's log).
     pub wakeup_latency: Latency,
 }
 

@@ -18,11 +18,11 @@ pub struct RunStats {
     pub measured_ns: u64,
     /// The number of transactions done.
     pub done: u64,
-    /// From the begin of the first of them to the end of the run, ns; `None` if none was done.
+    /// From the start of the first of them to the end of the run, ns; `None` if none was done.
     pub span_ns: Option<u64>,
     /// Their latencies.
     pub latency: Latency,
-    /// How many were done in each second.
+    /// The number that were done in each second.
     pub rates: Rates,
     /// Wake-ups of the workload's tasks.
     pub wakeups: u64,
@@ -33,8 +33,8 @@ pub struct RunStats {
     /// The machine's CPU time (CPUs × measured time) per wake-up that searched (`sis_search`, as in the published
     /// counters), ns; 0 if there was none.
     pub cpu_ns_per_wakeup: f64,
-    /// From the begin of a wake-up of a task of the workload to the switch to that task, of those wake-ups that began
-    /// and ended while it was measured, ns.
+    /// From the start of a wake-up of a task of the workload to the switch to that task, ns, for wake-ups that began
+    /// and ended while the run was measured.
     pub wakeup_latency: Latency,
     /// The threads that wait for periodic timers; empty if there is none.
     pub threads: Vec<ThreadPeriods>,
@@ -65,9 +65,9 @@ pub struct RunStats {
     pub state: State,
     /// All changes of state in the whole run, including the time before measuring.
     pub changes: Vec<StateChange>,
-    /// How often the code ran that features and tunables switch.
+    /// How often the code that features and tunables switch ran.
     pub activity: Activity,
-    /// What perfect knowledge would have changed; `None` if it was not requested.
+    /// The effect that perfect knowledge would have had; `None` if it was not requested.
     pub regret: Option<RegretStats>,
     /// Frequencies, idle states and energy; `None` if the run has no power management. The caller that ran the
     /// simulation adds them.
@@ -84,9 +84,9 @@ pub struct RunStats {
 pub struct OpTime {
     /// Its member of `struct sched_ext_ops`, such as `select_cpu`.
     pub op: String,
-    /// How many calls there were.
+    /// The number of calls.
     pub calls: u64,
-    /// How long they took, ns at full speed, with waits for the locks of queues and without operations that they
+    /// The time that they took, ns at full speed, with waits for the locks of queues and without operations that they
     /// called in turn.
     pub ns: u64,
 }

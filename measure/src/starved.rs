@@ -16,7 +16,7 @@ const NAMED: usize = 8;
 pub struct NeverRan {
     /// How many.
     pub count: u64,
-    /// Of so many tasks that had not exited by the end.
+    /// The number of tasks that had not exited by the end.
     pub of: u64,
     /// The names of the first of them, at most 8, in the order of their creation.
     pub names: Vec<String>,

@@ -193,7 +193,7 @@ const checks = {
     await over(shown);
     assert.ok(await shown.isHidden("#problem"));
     for (const [field, text, says] of [
-      ["#load", "many", /^load: "many" in "many" is no load/],
+      ["#load", "many", /^load: "many" in "many" is not a load/],
       ["#with-switches", "SIS_UTILL", /^with: .*did you mean `SIS_UTIL`/],
       ["#settle", "5", /^settle: expected a time in ns, us, ms or s/],
       ["#seed", "x", /^seed: expected a whole number/],

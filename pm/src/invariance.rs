@@ -51,7 +51,7 @@ fn add(counter: &mut u64, fraction: &mut u32, ns: u64, khz: Khz) {
     *fraction = (cycles % MILLION) as u32;
 }
 
-/// Which turbo frequency x86 takes for full speed.
+/// The turbo frequency that x86 takes as full speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MaxFreq {
     /// That of four active cores: Intel's cores since 5.7, because a CPU seldom gets that of one.

@@ -1,4 +1,4 @@
-//! What the hardware spends: time by state, and the energy that follows from it.
+//! The hardware's power: time by state, and the energy that follows from it.
 //!
 //! This is the model of power, not the energy model by which the kernel places tasks; the two may differ.
 //!
@@ -38,7 +38,7 @@ impl Account {
     /// # Panics
     /// If there is no such state.
     pub fn new(states: Vec<PowerState>, now: u64, current: usize) -> Account {
-        assert!(current < states.len(), "state {current} of {}", states.len());
+        assert!(current < states.len(), "state {current}, but there are only {}, counted from 0", states.len());
         Account { residency_ns: vec![0; states.len()], states, since: now, current }
     }
 
@@ -48,7 +48,7 @@ impl Account {
     /// If there is no such state or `now` is before the last change.
     #[inline]
     pub fn enter(&mut self, now: u64, state: usize) {
-        assert!(state < self.states.len(), "state {state} of {}", self.states.len());
+        assert!(state < self.states.len(), "state {state}, but there are only {}, counted from 0", self.states.len());
         self.settle(now);
         self.current = state;
     }
@@ -90,7 +90,7 @@ impl Account {
 /// One CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuStats {
-    /// Which of [`PowerStats::kinds`] it is of.
+    /// Its kind, as an index in [`PowerStats::kinds`].
     pub kind: u32,
     /// Cycles at the actual frequency, in C0.
     pub aperf: u64,
@@ -126,12 +126,12 @@ pub struct DomainStats {
     pub energy_nj: u64,
 }
 
-/// What power management came to in the time that was measured.
+/// The results of power management in the time that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerStats {
     /// How long that was, ns.
     pub ns: u64,
-    /// What states CPUs have.
+    /// The kinds of CPUs by their states.
     pub kinds: Vec<Kind>,
     /// By CPU.
     pub cpus: Vec<CpuStats>,

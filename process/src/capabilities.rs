@@ -1,4 +1,4 @@
-//! What a program of root may do once its BPF programs are loaded.
+//! The capabilities of a program of root once its BPF programs are loaded.
 //!
 //! Loading needs many capabilities, and a folder below that of a user is made and removed with CAP_DAC_OVERRIDE. After
 //! that the program encodes records that tasks of any user have shaped, and writes them to files that are its own.

@@ -34,7 +34,7 @@ SIDES = {"base": "SIS_UTIL", "with_": "NO_SIS_UTIL", "repeats": 1}
         ("load", math.inf, "found inf"),
         ("load", 2.5, "found 2.5"),
         ("load", [], "found []"),
-        ("load", "-3", "is no load"),
+        ("load", "-3", "is not a load"),
         ("load", {}, "for each workload"),
         ("base", "NO_SUCH_FEATURE_AT_ALL", "unknown feature SUCH_FEATURE_AT_ALL"),
         ("base", {"SIS_UTIL": math.nan}, "nan"),

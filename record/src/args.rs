@@ -12,7 +12,7 @@ use wakelab_input::parse_wall_time;
 #[derive(Debug, Parser)]
 #[command(name = "wakelab-record", version, max_term_width = 100)]
 pub struct Args {
-    /// Write the recording to this folder, which must be new, or empty and yours alone
+    /// Write the recording to this folder, which must be new, or empty and writable only by you
     #[arg(short, long, value_name = "FOLDER", default_value = "wakeups")]
     pub output: PathBuf,
     /// Record for this long, as in 10s, 500ms or 2m; without it and without a command, until Ctrl-C
@@ -27,7 +27,7 @@ pub struct Args {
     /// Record only wake-ups whose waker or wakee is in this control group (a folder of cgroup2)
     #[arg(long, value_name = "FOLDER")]
     pub cgroup: Option<PathBuf>,
-    /// Record the state of these CPUs: all; those of the LLCs that a wake-up reads; none, which only counts
+    /// Record the state of all CPUs, of the LLCs that a wake-up reads, or of none, for counts alone
     #[arg(long, value_enum, default_value_t = Snapshot::Full)]
     pub snapshot: Snapshot,
     /// Record one decision in N
@@ -37,15 +37,15 @@ pub struct Args {
     /// states and frequencies
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_rate: Option<u32>,
-    /// Infer decisions from tracepoints, for kernels to whose select_task_rq_fair() no program can be attached: without
-    /// wake flags, forks and execs, and not to be compared exactly
+    /// Infer decisions from tracepoints, for kernels that do not allow attaching to select_task_rq_fair(): without wake
+    /// flags, forks and execs, and not comparable exactly
     #[arg(long)]
     pub tracepoints: bool,
-    /// Record no context switches, migrations, idle states, frequencies, and wake-ups that choose no CPU
+    /// Do not record context switches, migrations, idle states, frequencies, or wake-ups that choose no CPU
     #[arg(long)]
     pub decisions_only: bool,
-    /// Record for each task that joins the queue of a running one whether it preempts it, with that queue (Linux 5.17
-    /// or newer)
+    /// Record, for each task that joins the queue of a running one, whether it preempts that task, and the queue (Linux
+    /// 5.17 or newer)
     #[arg(long)]
     pub wakeup_preempt: bool,
     /// Record the passes of the load balancer, one in N on each CPU: what it reads of the domain, and the group that it
@@ -104,14 +104,14 @@ pub fn cgroup_id(folder: Option<&Path>) -> Result<u64> {
     let refused = |found: &str| {
         UsageError(format!(
             "--cgroup: expected a folder of cgroup2, found {}: {found}\n  \
-             hint: they are under /sys/fs/cgroup, or where `mount -t cgroup2` says",
+             hint: such folders are under /sys/fs/cgroup, or where `mount -t cgroup2` shows",
             folder.display()
         ))
     };
     let kind = statfs(folder).map_err(|e| refused(e.desc()))?.filesystem_type();
     let metadata = std::fs::metadata(folder).map_err(|e| refused(&e.to_string()))?;
     if kind != CGROUP2_SUPER_MAGIC || !metadata.is_dir() {
-        return Err(refused("that is no such folder, or one of cgroup v1").into());
+        return Err(refused("not such a folder, or one of cgroup v1").into());
     }
     Ok(metadata.ino())
 }
@@ -119,7 +119,7 @@ pub fn cgroup_id(folder: Option<&Path>) -> Result<u64> {
 /// An error of the command line that clap does not detect. It ends the program with code 2.
 #[derive(Debug)]
 pub struct UsageError(
-    /// What was expected and what was found, with a hint.
+    /// The error: what was expected and what was found, with a hint.
     pub String,
 );
 

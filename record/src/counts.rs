@@ -1,4 +1,4 @@
-//! What the BPF programs count, and what they cost by the kernel's own count.
+//! The counts of the BPF programs, and their cost by the kernel's own count.
 
 use crate::bpf_program::RecordProgs;
 use crate::bpf_variables::BpfVariables;
@@ -91,7 +91,7 @@ pub fn now_ns() -> i64 {
     now.map_or(0, |now| now.tv_sec() * 1_000_000_000 + now.tv_nsec())
 }
 
-/// How often the programs ran, and for how long.
+/// The number of runs of the programs, and the time that they took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overhead {
     /// Runs of the program at the entry of `select_task_rq_fair()`.
@@ -104,8 +104,8 @@ pub struct Overhead {
     pub exit_ns: u64,
     /// The time of all programs, ns.
     pub all_ns: u64,
-    /// How often the kernel skipped a program because it was running on that CPU already. Counted since 5.12, even if
-    /// times are not.
+    /// The number of times that the kernel skipped a program because it was already running on that CPU. Counted since
+    /// 5.12, even if times are not.
     pub missed: u64,
     /// Whether the kernel counts runs and times (since 5.8).
     pub known: bool,

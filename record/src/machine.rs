@@ -100,7 +100,7 @@ impl<'a> Describer<'a> {
             before = now;
             std::thread::sleep(RETRY_INTERVAL);
         }
-        bail!("the scheduling domains are being rebuilt all the time; is something taking CPUs off and on?")
+        bail!("the scheduling domains are being rebuilt all the time; is something taking CPUs offline and online?")
     }
 
     fn read_once(&self) -> Result<Machine> {
@@ -181,8 +181,8 @@ impl<'a> Describer<'a> {
 }
 
 impl Machine {
-    /// What two descriptions have in common if nothing was rebuilt between them: the addresses and the spans of the
-    /// domains.
+    /// The values that two descriptions have in common if nothing was rebuilt between them: the addresses and the
+    /// spans of the domains.
     fn identity(&self) -> Vec<(u64, u64, Vec<u64>)> {
         let of_cpu = |cpu: &Cpu| {
             let own = (cpu.sd_llc_id.into(), cpu.sd_llc_size as u64, Vec::new());

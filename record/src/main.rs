@@ -67,7 +67,7 @@ fn say(text: &str) {
 fn record(args: &Args) -> Result<Outcome> {
     refusal::print_libbpf_log(args.verbose);
     refusal::check()?;
-    let signals = Signals::catch().context("signals cannot be caught")?;
+    let signals = Signals::catch().context("cannot catch signals")?;
     let mut place = MaybeUninit::uninit();
     let mut describer = Describer::load(&mut place)?;
     let machine = Arc::new(describer.describe()?);
@@ -93,9 +93,9 @@ fn record(args: &Args) -> Result<Outcome> {
     let mut metadata = metadata_of_recording(args, &kernel, inferred);
     metadata.extend(of_machine(&machine));
     let folder = RecordingWriter::new(&args.output, metadata)
-        .map_err(|e| UsageError(format!("--output: {e}\n  hint: name a folder that is not there yet")))?;
+        .map_err(|e| UsageError(format!("--output: {e}\n  hint: name a folder that does not exist yet")))?;
     // The folder is made, and the programs are loaded. The threads that follow have no more capabilities than this one.
-    capabilities::drop_unneeded(CapabilitySet::DAC_OVERRIDE).context("capabilities cannot be dropped")?;
+    capabilities::drop_unneeded(CapabilitySet::DAC_OVERRIDE).context("cannot drop capabilities")?;
     machine.publish(&variables, FIRST_DESCRIPTION);
     let writer = Writer::start(kernel, Arc::clone(&machine), inferred, folder)?;
     let drain = Drain::new(&skel.maps.ring, writer.sender().clone())?;
@@ -136,7 +136,7 @@ fn load_programs<'a>(
         Err(error) => error,
     };
     let Ok(loaded) = programs::start(second, args, machine, true) else { return Err(refused) };
-    say(&format!("wakelab-record: choices are inferred from tracepoints, and no row is scored: {refused}\n"));
+    say(&format!("wakelab-record: choices are inferred from tracepoints, and rows are not scored: {refused}\n"));
     Ok((loaded, true))
 }
 

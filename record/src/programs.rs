@@ -91,7 +91,7 @@ fn select_programs(open: &mut OpenRecordSkel<'_>, args: &Args, inferred: bool) {
 fn target(flag: &str, function: Option<&'static str>, without: &str) -> Result<&'static str> {
     let missing = |what: &str| UsageError(format!("{flag}: this kernel has {what}"));
     if !crate::probe::has_bpf_loop() {
-        return Err(missing("no bpf_loop(), which came with 5.17").into());
+        return Err(missing("no bpf_loop(), which was added in 5.17").into());
     }
     Ok(function.ok_or_else(|| missing(without))?)
 }

@@ -37,12 +37,12 @@ impl std::error::Error for Refusal {}
 /// Fails without root, without BTF, on a kernel before 5.13 and under lockdown=confidentiality.
 pub fn check() -> Result<(), Refusal> {
     if !nix::unistd::geteuid().is_root() {
-        return Err(Refusal::new("recording needs root (BPF programs are loaded)", "run it with sudo"));
+        return Err(Refusal::new("recording needs root, to load BPF programs", "run it with sudo"));
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Err(Refusal::new(
             "this kernel has no BTF (/sys/kernel/btf/vmlinux is missing)",
-            "boot one that was built with CONFIG_DEBUG_INFO_BTF=y",
+            "boot a kernel that was built with CONFIG_DEBUG_INFO_BTF=y",
         ));
     }
     let release = release();
@@ -53,7 +53,7 @@ pub fn check() -> Result<(), Refusal> {
                  programs have no callbacks before 5.13",
                 printable(&release)
             ),
-            "5.13 or newer can be recorded",
+            "5.13 and newer can be recorded",
         ));
     }
     let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
@@ -83,23 +83,20 @@ pub fn load_refusal(error: &libbpf_rs::Error, log: &str) -> Refusal {
     if log.contains("'runqueues': not found") {
         return Refusal::new(
             "this kernel's BTF does not describe its per-CPU variables (runqueues)",
-            "boot one whose BTF was made with pahole 1.18 or newer",
+            "boot a kernel whose BTF was made with pahole 1.18 or newer",
         );
     }
     let unattached = ["on_entry", "on_exit"].map(|name| format!("prog '{name}': failed to attach"));
     if log.contains("BTF type ID of 'select_task_rq_fair'") || unattached.iter().any(|m| log.contains(m)) {
         return Refusal::new(
-            "select_task_rq_fair() cannot be attached to in this kernel",
-            "was it built with CONFIG_FUNCTION_TRACER, and is the function not inlined?",
+            "no program can be attached to select_task_rq_fair() in this kernel",
+            "it must be built with CONFIG_FUNCTION_TRACER, and the function must not be inlined",
         );
     }
-    Refusal::new(
-        format!("the kernel does not take the program: {error}"),
-        "run it with --verbose to see the verifier's log",
-    )
+    Refusal::new(format!("the kernel rejects the program: {error}"), "run it with --verbose to see the verifier's log")
 }
 
-/// What libbpf has logged since the capture began.
+/// The log of libbpf since the capture began.
 static LOG: Mutex<String> = Mutex::new(String::new());
 /// Whether it is printed, too.
 static VERBOSE: AtomicBool = AtomicBool::new(false);
@@ -139,7 +136,7 @@ mod tests {
             ("libbpf: extern (var ksym) 'runqueues': not found in kernel BTF\n", "per-CPU variables (runqueues)"),
             ("libbpf: prog 'on_exit': failed to find kernel BTF type ID of 'select_task_rq_fair': -3\n", "attached"),
             ("libbpf: prog 'on_exit': failed to attach: -EBUSY\n", "attached"),
-            ("libbpf: prog 'on_idle': failed to attach: -EBUSY\n", "does not take the program"),
+            ("libbpf: prog 'on_idle': failed to attach: -EBUSY\n", "rejects the program"),
         ] {
             assert!(load_refusal(&error, log).to_string().contains(expected), "{log}");
         }

@@ -30,15 +30,15 @@ const PENDING_DECISIONS: Duration = Duration::from_millis(20);
 pub struct Outcome {
     /// The last row of the table `counts`.
     pub counts: CountsRow<'static>,
-    /// How often the programs ran, and for how long.
+    /// The number of runs of the programs, and the time that they took.
     pub overhead: Overhead,
-    /// How many descriptions of the machine there are.
+    /// The number of descriptions of the machine.
     pub machines: u32,
     /// The exit code of the command, or of a signal that cut the recording short.
     pub exit_code: Option<i32>,
 }
 
-/// What a recording works with.
+/// The resources of a recording.
 pub struct Session<'a, 'd> {
     pub args: &'a Args,
     pub signals: Signals,

@@ -28,7 +28,7 @@ impl StopCondition {
         if let Some(program) = command.first() {
             let started = CommandGroup::start(command, Stdio::inherit());
             self.command = Some(started.map_err(|e| {
-                crate::args::UsageError(format!("{program} cannot be run: {e}\n  hint: the command stands after --"))
+                crate::args::UsageError(format!("{program} cannot be run: {e}\n  hint: the command follows --"))
             })?);
         }
         self.endless = self.duration.is_none() && self.command.is_none();
@@ -39,7 +39,7 @@ impl StopCondition {
     /// Whether the recording has to end now.
     pub fn reached(&mut self) -> Result<bool> {
         if let Some(command) = &mut self.command
-            && let Some(status) = command.try_wait().context("the command cannot be waited for")?
+            && let Some(status) = command.try_wait().context("cannot wait for the command")?
         {
             self.exit_code = Some(exit_code(status));
             return Ok(true);

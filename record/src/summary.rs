@@ -23,29 +23,26 @@ pub fn summary(args: &Args, outcome: &Outcome) -> String {
     if *machines > 1 {
         let _ = writeln!(
             text,
-            "the scheduling domains changed {} times, each with segments of its own; {changed} decisions meanwhile are \
-             left out",
+            "the scheduling domains changed {} times, and each version has its own segments; {changed} decisions \
+             during the changes are left out",
             machines - 1
         );
     }
     if counts.unfinished != 0 {
-        let _ = writeln!(text, "{} began, and their end was not seen", counts.unfinished);
+        let _ = writeln!(text, "{} began, but their end was not seen", counts.unfinished);
     }
     if counts.events_lost > 0 {
         let lost = counts.events_lost;
         let _ = writeln!(text, "{lost} other events lost; --buffer makes more room, --decisions-only needs less");
     }
     if counts.events_limited > 0 {
-        let _ = writeln!(
-            text,
-            "{} other events left out by --max-rate: waits are known of some only",
-            counts.events_limited
-        );
+        let _ =
+            writeln!(text, "{} other events left out by --max-rate: only some waits are known", counts.events_limited);
     }
     if counts.missed > 0 {
         let _ = writeln!(
             text,
-            "{} times the kernel did not run a program, as it was running on that CPU; what it would have seen is \
+            "{} times the kernel skipped a program because it was already running on that CPU; those events are \
              missing",
             counts.missed
         );

@@ -27,7 +27,7 @@ pub struct GroupRows {
     cgroup2: Option<PathBuf>,
 }
 
-/// What a row of a group has besides its time and number.
+/// The contents of a group's row besides its time and number.
 #[derive(PartialEq)]
 struct Written {
     record: TaskGroupRecord,

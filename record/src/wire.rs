@@ -64,7 +64,7 @@ pub struct CpuState {
     pub prefer: u32,
 }
 
-/// What only forks and execs read of a CPU (`struct cpu_slow`).
+/// The values that only forks and execs read of a CPU (`struct cpu_slow`).
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct CpuSlow {
@@ -184,7 +184,7 @@ pub struct QueuedTask {
     pub custom_slice: u8,
 }
 
-/// What a wake-up preemption may change (`struct preempt_state`).
+/// The state that a wake-up preemption may change (`struct preempt_state`).
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct PreemptState {
@@ -229,7 +229,7 @@ pub const MAX_GROUPS: usize = 64;
 /// The size of the fields of `struct balance_scratch` before the pass, bytes.
 pub const BALANCE_SCRATCH_HEAD: usize = 6 * 8;
 
-/// What a pass of the balancer reads of a group besides its CPUs (`struct balance_group`).
+/// The values that a pass of the balancer reads of a group besides its CPUs (`struct balance_group`).
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct BalanceGroup {

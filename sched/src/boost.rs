@@ -18,7 +18,7 @@ pub enum BoostSite {
     Lb,
 }
 
-/// What `cpu_util()` does to be boosted. Without a task to be put in or taken out the forms are one.
+/// How `cpu_util()` is boosted. Without a task to add or to take out, the forms are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BoostForm {
     /// The maximum with the CPU's `runnable_avg` comes before the task; the estimate is raised too.

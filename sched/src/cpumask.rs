@@ -363,7 +363,7 @@ pub struct Wrap {
     wrapped: bool,
 }
 
-/// What an iteration passed on its way to the next CPU.
+/// The CPUs that an iteration passed on its way to the next CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
     /// The next CPU; `None` at the end.

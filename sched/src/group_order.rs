@@ -91,7 +91,7 @@ impl Order {
     }
 }
 
-/// What ranks depend on besides the sums.
+/// The values on which ranks depend besides the sums.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     weight: u32,
@@ -111,7 +111,7 @@ pub struct RingOrder {
     idlest: Order,
 }
 
-/// Who compares groups.
+/// The reader that compares groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupReader {
     /// A balance pass: `update_sd_pick_busiest()`.

@@ -23,7 +23,8 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What one CPU has, or all CPUs of a group together. Each is one line of a cache: passes read those of many CPUs.
+/// The sums of one CPU, or of all CPUs of a group together. Each is one line of a cache: passes read those of many
+/// CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(64))]
 pub struct GroupSums {
@@ -81,7 +82,7 @@ impl GroupSums {
     }
 }
 
-/// What `group_is_overloaded()` and `group_has_capacity()` read of a group, here and in the slow path.
+/// The values that `group_is_overloaded()` and `group_has_capacity()` read of a group, here and in the slow path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupUse {
     /// The number of tasks of all classes.
@@ -144,7 +145,7 @@ impl<'a> DomainSums<'a> {
         self.disjoint
     }
 
-    /// Returns what a CPU has.
+    /// Returns the sums of a CPU.
     ///
     /// # Panics
     /// If there is no such CPU.

@@ -1,5 +1,5 @@
-//! Utilisation clamps (`kernel/sched/core.c`): what tasks request, what of it takes effect, and what a run queue makes
-//! of its runnable tasks' clamps.
+//! Utilisation clamps (`kernel/sched/core.c`): the requests of tasks, their effective values, and the clamps that a run
+//! queue derives from its runnable tasks.
 //!
 //! ```text
 //! uclamp_eff_get(p, id)    = min(request of p, within the clamps of its group; system-wide limit of id)
@@ -123,8 +123,8 @@ impl std::fmt::Display for UclampInvalid {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "sched_setattr() refuses a minimum clamp of {} with a maximum of {} (EINVAL); expected 0 to 1024, and no \
-             minimum above the maximum",
+            "sched_setattr() refuses a minimum clamp of {} with a maximum of {} (EINVAL); expected 0 to 1024, the \
+             minimum not above the maximum",
             self.min, self.max
         )
     }
@@ -162,7 +162,7 @@ impl TaskUclamp {
         TaskUclamp { counted: [Counted::default(); 2], ..*self }
     }
 
-    /// What it requests: the minimum and the maximum.
+    /// Returns its request: the minimum and the maximum.
     pub fn requested(&self) -> [u32; 2] {
         self.req.map(|(value, _)| value)
     }
@@ -192,7 +192,7 @@ impl TaskUclamp {
         }
     }
 
-    /// `uclamp_eff_get()`: what takes effect of a request. `group` is `None` for a task of the root group or of an
+    /// `uclamp_eff_get()`: the effective value of a request. `group` is `None` for a task of the root group or of an
     /// autogroup (`uclamp_tg_restrict()`).
     pub fn eff_get(&self, id: UclampId, system: &UclampSystem, group: Option<GroupUclamp>) -> u32 {
         let (mut value, _) = self.req[id as usize];

@@ -66,7 +66,7 @@ pub struct TaskSums {
     pub enqueued: bool,
 }
 
-/// What the placement of a task means for one CPU.
+/// The effect of a task's placement on one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
     /// The task comes from another CPU.
@@ -80,7 +80,7 @@ pub enum Placed {
 }
 
 impl Placed {
-    /// Returns what it means for `cpu` that a task of `task_cpu` is placed on `dst_cpu`, or on none.
+    /// Returns the effect on `cpu` if a task of `task_cpu` is placed on `dst_cpu`, or on no CPU.
     #[inline]
     pub fn on(cpu: Cpu, task_cpu: Cpu, dst_cpu: Option<Cpu>) -> Placed {
         match (task_cpu == cpu, dst_cpu == Some(cpu)) {

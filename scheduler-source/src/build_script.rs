@@ -1,4 +1,5 @@
-//! What the build script of a scheduler's crate compiles: the calls of `BpfBuilder` (`scx_cargo`, earlier `scx_utils`).
+//! The sources that the build script of a scheduler's crate compiles: the calls of `BpfBuilder` (`scx_cargo`, earlier
+//! `scx_utils`).
 
 use crate::flags;
 use proc_macro2::{TokenStream, TokenTree};
@@ -31,7 +32,7 @@ pub struct BuildScript {
     lines: BTreeMap<String, usize>,
 }
 
-/// What is wrong with a build script, and where if that is known.
+/// An error in a build script, with its place if that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// The line, from 1.
@@ -98,7 +99,7 @@ impl<'ast> Visit<'ast> for Calls {
                 // Clang would read it as a flag, or as the name of a file with flags.
                 Some(text) if text.is_empty() || text.starts_with(['-', '@']) || Path::new(&text).is_absolute() => {
                     let text = shown(&text);
-                    self.wrong(line, format!("calls {method}({text:?}); expected a path that begins in its folder"));
+                    self.wrong(line, format!("calls {method}({text:?}); expected a path within its folder"));
                 }
                 // Clang tells by the ending what a file is, and runs other programs for some.
                 Some(text) if method != "add_include_path" && !text.ends_with(".c") => {
@@ -165,15 +166,17 @@ impl BuildScript {
         // A parser of Rust calls itself for what is nested.
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || Self::of(text));
-            let thread =
-                thread.map_err(|error| Wrong::new(format!("cannot be read: no memory for a thread: {error}")))?;
-            thread.join().unwrap_or_else(|_| Err(Wrong::new("is not Rust that can be read")))
+            let thread = thread
+                .map_err(|error| Wrong::new(format!("cannot be read: the system cannot start a thread: {error}")))?;
+            thread.join().unwrap_or_else(|_| Err(Wrong::new("is not valid Rust")))
         })
     }
 
     fn of(text: &str) -> Result<Self, Wrong> {
-        let not_rust =
-            |line, error: &dyn std::fmt::Display| Wrong { line: Some(line), what: format!("is not Rust: {error}") };
+        let not_rust = |line, error: &dyn std::fmt::Display| Wrong {
+            line: Some(line),
+            what: format!("is not valid Rust: {error}"),
+        };
         let tokens: TokenStream =
             text.parse().map_err(|error: proc_macro2::LexError| not_rust(error.span().start().line, &error))?;
         bounded(tokens)?;
@@ -183,7 +186,7 @@ impl BuildScript {
         let hint = "name a compiled object instead: scx:PATH.bpf.o";
         if let (Some(variable), Some(flag)) = (&calls.environment, &calls.flag) {
             let (variable, flag) = (shown(variable), shown(flag));
-            return Err(Wrong::new(format!("sets {variable} and has the flag {flag}, which is not read; {hint}")));
+            return Err(Wrong::new(format!("sets {variable} and has the flag {flag}, which is not supported; {hint}")));
         }
         if let Some(Wrong { line, what }) = calls.wrong {
             return Err(Wrong { line, what: format!("{what}; {hint}") });
@@ -225,7 +228,7 @@ fn bounded(tokens: TokenStream) -> Result<(), Wrong> {
         count += 1;
         let line = Some(token.span().start().line);
         if count > TOKENS_MAX {
-            let what = format!("has more than {TOKENS_MAX} words and signs; expected the build script of a scheduler");
+            let what = format!("has more than {TOKENS_MAX} tokens; expected the build script of a scheduler");
             return Err(Wrong { line, what });
         }
         if let TokenTree::Group(group) = token {
@@ -288,7 +291,7 @@ mod tests {
     fn what_the_text_does_not_tell_is_refused() {
         let with = |calls: &str| format!("fn main() {{ let mut b = scx_utils::BpfBuilder::new().unwrap(); {calls} }}");
         for (script, error) in [
-            ("fn main( {".to_owned(), "is not Rust"),
+            ("fn main( {".to_owned(), "is not valid Rust"),
             ("fn main() {}".to_owned(), "compiles no scheduler"),
             (with(""), "compiles no scheduler"),
             (with("b.enable_skel(path, \"bpf\");"), "calls enable_skel() with something other than a text"),
@@ -328,7 +331,7 @@ mod tests {
         for (text, error) in [
             (deep(60_000), "nests brackets deeper than 64"),
             (deep(80), "nests brackets deeper than 64"),
-            (script(format!("{}1", "(".repeat(60_000))), "is not Rust"),
+            (script(format!("{}1", "(".repeat(60_000))), "is not valid Rust"),
             (script("!".repeat(100_000)), "has more than 8192 words and signs"),
             (script("1 + ".repeat(60_000)), "has more than 8192 words and signs"),
         ] {
@@ -354,7 +357,10 @@ mod tests {
             .extend(["&", "*const ", "!", "fn() -> ", "&'a "].map(|sign| format!("1 as {}u8", sign.repeat(most / 5))));
         for chain in chains {
             let error = BuildScript::parse(&script(chain)).unwrap_err();
-            assert!(error.what.contains("compiles no scheduler") || error.what.contains("is not Rust"), "{error:?}");
+            assert!(
+                error.what.contains("compiles no scheduler") || error.what.contains("is not valid Rust"),
+                "{error:?}"
+            );
         }
     }
 }

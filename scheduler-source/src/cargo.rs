@@ -1,4 +1,4 @@
-//! What cargo is asked: to fetch a crate, and which packages it resolves to.
+//! Requests to cargo: to fetch a crate, and to list the packages that it resolves to.
 
 use crate::child;
 use crate::files::{self, Budget, Checkout};
@@ -43,7 +43,7 @@ impl Graph {
 pub struct Cargo<'a> {
     /// Ends it early.
     pub stop: &'a AtomicBool,
-    /// What may be read of packages.
+    /// The limit on what may be read of packages.
     pub budget: &'a Budget,
 }
 
@@ -66,7 +66,7 @@ pub fn installed() -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// What to do without cargo.
+/// The hint if there is no cargo.
 const INSTALL: &str = "install it (apt-get install cargo, or https://rustup.rs), or name a compiled object (.o)";
 
 impl Cargo<'_> {
@@ -100,13 +100,13 @@ impl Cargo<'_> {
             }
             let cargo = program();
             let cargo = cargo.display();
-            format!("{cargo} cannot be run ({error}), and it fetches crates and their headers; {INSTALL}")
+            format!("{cargo} cannot be run ({error}), but it is needed to fetch crates and their headers; {INSTALL}")
         })?;
         if !ended.status.success() {
             return Err(said(&String::from_utf8_lossy(&ended.stderr)));
         }
         let all = serde_json::from_slice(&ended.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
-        graph(&all).ok_or_else(|| "cargo metadata: its answer has no packages; expected format version 1".to_owned())
+        graph(&all).ok_or_else(|| "cargo metadata: the output has no packages; expected format version 1".to_owned())
     }
 
     /// The packages that the manifest of somebody's folder needs, by copies of it in a folder of `resolved`.
@@ -126,7 +126,7 @@ impl Cargo<'_> {
     }
 }
 
-/// What cargo says of an error, on one line.
+/// Returns cargo's error message, on one line.
 fn said(stderr: &str) -> String {
     let lines = stderr.lines().map(str::trim).skip_while(|line| !line.starts_with("error"));
     let useful = |line: &&str| !line.is_empty() && !line.starts_with("required by package") && *line != "Caused by:";
@@ -213,7 +213,7 @@ impl Cargo<'_> {
         let from = places.iter().find(|place| place.join("Cargo.toml").is_file()).ok_or_else(|| {
             let place = of_registry.display();
             format!(
-                "cargo has fetched {name} {version}, and it is not in {place}; name the folder of its sources instead"
+                "cargo has fetched {name} {version}, but it is not in {place}; name the folder of its sources instead"
             )
         })?;
         let folder = kept_at(crates, name, &version);
@@ -242,10 +242,10 @@ fn locked_version(lock: &str, name: &str) -> Option<String> {
     of_name.get("version")?.as_str().map(str::to_owned)
 }
 
-/// What is wrong with a crate that cargo does not fetch.
+/// Describes why cargo does not fetch a crate.
 fn not_fetched(name: &str, version: Option<&str>, error: String) -> String {
     if error.contains(&format!("no matching package named `{name}`")) {
-        let expected = "expected one of the public collection, such as scx_bpfland, or a path with a /";
+        let expected = "expected one of the public schedulers, such as scx_bpfland, or a path with a /";
         return format!("there is no crate {name}; {expected} ({error})");
     }
     match version {

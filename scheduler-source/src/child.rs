@@ -17,14 +17,14 @@ const OUTPUT_MAX: u64 = 256 << 20;
 /// How often the flag is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a program has printed, and how it has ended.
+/// The output of a program, and how it ended.
 #[derive(Debug)]
 pub struct Ended {
     /// Its exit status.
     pub status: ExitStatus,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: Vec<u8>,
-    /// What it said.
+    /// Its standard error.
     pub stderr: Vec<u8>,
 }
 
@@ -88,7 +88,7 @@ pub fn run(mut command: Command, stop: &AtomicBool, limit: Option<Duration>) -> 
                 *if is_stdout { &mut stdout } else { &mut stderr } = Some(text);
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("what it prints cannot be read")),
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("its output cannot be read")),
         }
         goes_on()?;
     }

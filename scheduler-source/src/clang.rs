@@ -39,7 +39,7 @@ pub enum Failure {
     Refused {
         /// Which clang, and where it ran.
         clang: String,
-        /// What it said, in lines.
+        /// Its messages, in lines.
         said: String,
     },
     /// Anything else.
@@ -63,7 +63,7 @@ impl Failure {
             Failure::Other(what) => return what.clone(),
             Failure::Refused { clang, said } => (clang, said),
         };
-        let first = first_error(said).unwrap_or("it failed without an error").trim();
+        let first = first_error(said).unwrap_or("it failed without an error message").trim();
         let mut text = format!("{clang}: {}", printable(first));
         let all = said.trim_end();
         if all.trim() != first {
@@ -98,7 +98,7 @@ impl Failure {
 /// The variable by which `scx_cargo` knows clang.
 const VARIABLE: &str = "BPF_CLANG";
 
-/// What to do without a clang.
+/// Returns the hint if there is no clang.
 fn install() -> String {
     format!("install clang {OLDEST} or newer (apt-get install clang-19), or name it in {VARIABLE}")
 }
@@ -161,7 +161,7 @@ impl Clang {
         let line = text.lines().find(|line| line.contains("clang version"));
         let (version, major) = line
             .and_then(|line| Some((line, major(line)?)))
-            .ok_or_else(|| format!("{} --version names no clang version; {}", program.display(), install()))?;
+            .ok_or_else(|| format!("{} --version does not print a clang version; {}", program.display(), install()))?;
         let told_include = told(None, &["-v", "-E", "-"]).map_err(|error| failed_at(program, "-v -E -", &error))?;
         let system_include = system_include(&String::from_utf8_lossy(&told_include.stderr));
         // A clang that is a script may need what is not shown to it.
@@ -189,7 +189,7 @@ impl Clang {
         }
         let mut said = String::from_utf8_lossy(&ended.stderr).into_owned();
         if ended.status.code().is_none() || said.trim().is_empty() {
-            said.push_str(&format!("\nerror: clang has ended early ({}): it may use 4 GiB and 600 s", ended.status));
+            said.push_str(&format!("\nerror: clang ended early ({}): its limits are 4 GiB and 600 s", ended.status));
         }
         Err(Failure::Refused { clang: format!("{} ({}) in {folder}", self.program.display(), self.major), said })
     }

@@ -29,7 +29,7 @@ pub struct Compilation {
     pub more: Vec<String>,
 }
 
-/// What compiles, and within what.
+/// The compiler, and its limits.
 #[derive(Clone, Copy, Debug)]
 pub struct With<'a> {
     /// The compiler.
@@ -152,7 +152,7 @@ fn shown(flags: &[String]) -> Vec<&Path> {
 }
 
 impl Compilation {
-    /// What is passed for each source, besides what is made of it.
+    /// Returns the flags for each source, besides those for its output.
     fn common(&self) -> Vec<String> {
         let mut common = [self.flags.as_slice(), &self.more].concat();
         // Nobody reads the warnings of a scheduler that is only run. Where it lies is no part of what it does. Clang
@@ -161,7 +161,7 @@ impl Compilation {
         common
     }
 
-    /// What clang is shown.
+    /// Returns the part of the file system that clang sees.
     fn view<'a>(&'a self, work: Option<&'a Path>) -> View<'a> {
         let mut read = shown(&self.flags);
         read.retain(|place| place.is_absolute() && place.exists());
@@ -223,8 +223,9 @@ impl Compilation {
             let place = named.canonicalize().map_err(|error| failed(&named, error))?;
             if !places.iter().any(|inside| place.starts_with(inside)) {
                 let root = self.checkout.root.display();
-                let what =
-                    format!("it is included, and lies outside of {root}; expected headers in there, or the system's");
+                let what = format!(
+                    "it is included, and lies outside of {root}; expected headers in that folder, or the system's"
+                );
                 return Err(failed(&named, what).into());
             }
             part(file.as_os_str().as_encoded_bytes());

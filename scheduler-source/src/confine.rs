@@ -1,4 +1,4 @@
-//! What a compiler of other people's sources may do: read what it is given, and write into one folder.
+//! The rights of a compiler of other people's sources: to read what it is given, and to write into one folder.
 //!
 //! Under bubblewrap (`bwrap`) it has no network, no other processes, and no files but those of the system and those
 //! that it is shown. Without, only the flags that it gets, and bounds of memory, time and sizes of files, keep it in.
@@ -33,7 +33,7 @@ const SYSTEM: [&str; 13] = [
     "/gnu/store",
 ];
 
-/// What a program is shown.
+/// The part of the file system that a program sees.
 #[derive(Clone, Debug, Default)]
 pub struct View<'a> {
     /// Files and folders that it reads, beside those of the system.
@@ -107,7 +107,7 @@ pub fn confinement() -> Result<PathBuf, String> {
         Ok(ended) if ended.status.success() => Ok(bwrap),
         Ok(ended) => {
             let text = String::from_utf8_lossy(&ended.stderr);
-            let why = text.lines().next().unwrap_or("it ends without a word");
+            let why = text.lines().next().unwrap_or("it ends without a message");
             Err(format!("{place} does not run here: {}; allow user namespaces", wakelab_input::printable(why)))
         }
         Err(error) => Err(format!("{place} cannot be run: {error}")),

@@ -13,7 +13,7 @@ const LOAD_BYTES_MAX: u64 = 256 << 20;
 /// hundred manifests.
 const LOAD_FILES_MAX: u32 = 20_000;
 
-/// What may still be read for one scheduler.
+/// The rest of what may be read for one scheduler.
 #[derive(Debug)]
 pub struct Budget {
     bytes: Cell<u64>,
@@ -57,7 +57,7 @@ impl Budget {
         let left = self.files.get().checked_sub(1);
         let most = LOAD_FILES_MAX;
         let left =
-            left.ok_or_else(|| failed(path, format!("a scheduler of more than {most} files; expected fewer")))?;
+            left.ok_or_else(|| failed(path, format!("the scheduler has more than {most} files; expected fewer")))?;
         self.files.set(left);
         Ok(())
     }
@@ -124,7 +124,10 @@ impl Checkout {
             true => Ok(found),
             false => {
                 let (found, root) = (found.display(), self.root.display());
-                Err(failed(&named, format!("it is {found}, which lies outside of {root}; expected a file in there")))
+                Err(failed(
+                    &named,
+                    format!("it is {found}, which lies outside of {root}; expected a file in that folder"),
+                ))
             }
         }
     }
@@ -212,7 +215,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), String> {
     write().map(drop).map_err(|error: std::io::Error| failed(path, error))
 }
 
-/// What the names of files and folders begin with that are not whole yet.
+/// The prefix of the names of files and folders that are not complete yet.
 pub const UNFINISHED: &str = ".wakelab-";
 
 /// Makes a folder that appears whole, unless it is there. `fill` gets an empty one.
@@ -277,7 +280,7 @@ mod tests {
         assert!(budget.read(&path).unwrap_err().ends_with("a: it has more than 2 bytes"));
         let budget = Budget { bytes: Cell::new(100), files: Cell::new(1) };
         assert_eq!(budget.read_text(&path).unwrap(), "four");
-        assert!(budget.read(&path).unwrap_err().contains("a scheduler of more than 20000 files"));
+        assert!(budget.read(&path).unwrap_err().contains("the scheduler has more than 20000 files"));
         let error = budget.read(Path::new("/dev/zero")).unwrap_err();
         assert!(error.starts_with("/dev/zero: "), "{error}");
     }

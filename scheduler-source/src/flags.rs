@@ -32,7 +32,7 @@ const WHOLE: [&str; 25] = [
     "-fno-asynchronous-unwind-tables",
 ];
 
-/// What flags begin with that end in a word, as `-std=gnu11` does.
+/// The prefixes of flags that end in a word, as `-std=gnu11` does.
 const PREFIXES: [&str; 6] = ["-O", "-gdwarf-", "-mcpu=", "-std=", "-W", "-falign-functions="];
 
 /// Options of LLVM that are flags in a word of their own after `-mllvm`.
@@ -53,8 +53,8 @@ pub fn allowed(flags: &[(usize, String)]) -> Result<(), (usize, String)> {
         };
         if !known {
             let flag = printable(flag).into_owned();
-            let expected =
-                "expected one that only compiles: -D, -U, -W, -O, -g, -std=, -mcpu= or some of -f and -mllvm";
+            let expected = "expected a flag that only affects compiling: -D, -U, -W, -O, -g, -std=, -mcpu= or some of \
+                 -f and -mllvm";
             return Err((
                 *line,
                 format!("add_cflag({:?}), which is not passed to clang; {expected}", shortened(&flag)),

@@ -55,7 +55,10 @@ impl Headers {
             return Ok(None);
         };
         let libbpf = graph.with("libbpf-sys", "libbpf/src").ok_or_else(|| {
-            format!("{} needs no libbpf-sys with libbpf's headers; expected one", builder.folder.display())
+            format!(
+                "{} does not depend on libbpf-sys with libbpf's headers; expected that dependency",
+                builder.folder.display()
+            )
         })?;
         let package = Checkout::of(&builder.folder)?;
         let text = |name: &str| {

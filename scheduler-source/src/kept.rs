@@ -1,4 +1,4 @@
-//! What is kept between runs of the program, and for how long.
+//! The files that are kept between runs of the program, and for how long.
 
 use crate::files::{UNFINISHED, failed};
 use rustix::process::{getegid, geteuid};
@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What is kept, each in a folder of its own.
+/// The kinds of files that are kept, each in a folder of its own.
 #[derive(Clone, Copy, Debug)]
 pub enum Kept {
     /// Compiled objects, a file each.
@@ -16,7 +16,7 @@ pub enum Kept {
     Headers,
     /// Crates of the registry, a folder each.
     Crates,
-    /// What cargo has resolved of manifests in folders, a folder each.
+    /// The results of cargo for manifests in folders, a folder each.
     Resolved,
 }
 
@@ -69,7 +69,7 @@ pub fn prune(work: &Path) {
     }
 }
 
-/// What lies in a folder, unfinished or not, the oldest first.
+/// Returns the contents of a folder, unfinished or not, the oldest first.
 fn dated(folder: &Path, unfinished: bool) -> Vec<(SystemTime, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let of_kind = entries.filter(|e| e.file_name().to_string_lossy().starts_with(UNFINISHED) == unfinished);

@@ -32,7 +32,7 @@ const PATH_MAX: usize = 4096;
 /// Tables of dependencies that have a say in what is resolved.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "build-dependencies"];
 
-/// What is copied of a dependency.
+/// The keys of a dependency that are copied.
 const KEYS: [&str; 9] =
     ["version", "package", "optional", "default-features", "features", "git", "branch", "tag", "rev"];
 
@@ -143,7 +143,7 @@ impl Read {
     }
 }
 
-/// What copies manifests one after the other.
+/// Copies manifests one after the other.
 struct Copier {
     /// The numbers of folders of packages.
     numbers: BTreeMap<PathBuf, usize>,
@@ -266,7 +266,7 @@ impl Copier {
         Ok(number)
     }
 
-    /// What decides of a manifest which packages are needed.
+    /// Returns the parts of a manifest that decide which packages are needed.
     fn package(&mut self, read: &Read, workspace: Option<&Read>) -> Result<Table, String> {
         let of_workspace = |key: &str| workspace.and_then(|w| w.table.get("workspace")?.get("package")?.get(key));
         let package = read.table.get("package").and_then(Value::as_table);
@@ -328,7 +328,7 @@ impl Copier {
             .and_then(|workspace| Some((workspace, workspace.table.get("workspace")?.get("dependencies")?.get(name)?)));
         let (workspace, of_workspace) = found.ok_or_else(|| {
             let name = wakelab_input::printable(name);
-            failed(&read.path(), format!("{name} is that of a workspace, and no workspace above has it"))
+            failed(&read.path(), format!("{name} is inherited from a workspace, but no workspace above has it"))
         })?;
         let mut copy = self.dependency(workspace, name, of_workspace)?;
         let more = value.get("features").and_then(Value::as_array).into_iter().flatten().cloned();
@@ -343,7 +343,7 @@ impl Copier {
         Ok(copy)
     }
 
-    /// What decides of a dependency, with its path as that of a copy.
+    /// Returns the deciding parts of a dependency, with its path as that of a copy.
     fn dependency(&mut self, read: &Read, name: &str, value: &Value) -> Result<Table, String> {
         let wrong =
             |what: String| failed(&read.path(), format!("dependency {}: {what}", wakelab_input::printable(name)));
@@ -362,7 +362,7 @@ impl Copier {
         }
         if let Some(key) = table.keys().find(|key| key.starts_with("registry")) {
             let what =
-                format!("`{key}` names a registry of its own; expected crates.io, or what your cargo has in its place");
+                format!("`{key}` names another registry; expected crates.io, or your cargo's replacement for it");
             return Err(wrong(what));
         }
         if let Some(git) = table.get("git").and_then(Value::as_str)
@@ -372,7 +372,7 @@ impl Copier {
             return Err(wrong(format!("`git` is {git:?}; expected an address that begins with https://")));
         }
         if let Some(path) = table.get("path") {
-            let path = path.as_str().ok_or_else(|| wrong("`path` is no text".to_owned()))?;
+            let path = path.as_str().ok_or_else(|| wrong("`path` is not text".to_owned()))?;
             let folder = read.checkout.folder.join(path);
             // A path may lead to another repository, whose links stay in there.
             let checkout = match read.checkout.at(Path::new(path)) {
@@ -497,7 +497,10 @@ mod tests {
         };
         for (more, error) in [
             ("b = { path = \"../nowhere\" }", "a/Cargo.toml: dependency b: "),
-            ("b = { workspace = true }", "a/Cargo.toml: b is that of a workspace, and no workspace above has it"),
+            (
+                "b = { workspace = true }",
+                "a/Cargo.toml: b is inherited from a workspace, but no workspace above has it",
+            ),
             ("b = 1", "a/Cargo.toml: dependency b: expected a version, or a table"),
             ("b = ", "a/Cargo.toml:4: "),
             (

@@ -3,7 +3,7 @@
 use std::fmt;
 use wakelab_input::printable;
 
-/// What stands after `scx:` in a side.
+/// The text after `scx:` in a side.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SchedulerName {
     /// A crate of the registry, and its version; without one the newest: `scx_bpfland@1.1.4`.
@@ -34,11 +34,11 @@ impl SchedulerName {
             "expected a crate (scx_bpfland, scx_bpfland@1.1.4), or a path, which has a / or ends in .o or .c";
         let letters = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(letters) {
-            return Err(format!("scx:{} names no scheduler; {expected}", printable(text)));
+            return Err(format!("scx:{} does not name a scheduler; {expected}", printable(text)));
         }
         if let Some(version) = version.filter(|version| !is_version(version)) {
             let version = printable(version);
-            return Err(format!("scx:{name}@{version}: {version:?} is no version; expected one as in {name}@1.1.4"));
+            return Err(format!("scx:{name}@{version}: {version:?} is not a version; expected one as in {name}@1.1.4"));
         }
         Ok(SchedulerName::Crate { name: name.to_owned(), version: version.map(str::to_owned) })
     }
@@ -101,7 +101,7 @@ mod tests {
         }
         for version in ["", "new", "1.", "1..2", "1.2.3.4", "^1", "=1.0", "1.0-rc", "1.0.0-", "1.0.0+", "1.0.0-\""] {
             let error = SchedulerName::parse(&format!("scx_bpfland@{version}")).unwrap_err();
-            assert!(error.contains("is no version; expected one as in scx_bpfland@1.1.4"), "{version}: {error}");
+            assert!(error.contains("is not a version; expected one as in scx_bpfland@1.1.4"), "{version}: {error}");
         }
     }
 }

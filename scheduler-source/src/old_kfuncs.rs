@@ -5,7 +5,7 @@
 
 use crate::clang::Failure;
 
-/// What the header of them begins with.
+/// The beginning of their header.
 pub const HEADER: &str = "#include \"vmlinux.h\"\n#include <bpf/bpf_helpers.h>\n";
 
 /// Their names and declarations (`kernel/sched/ext.c` of 6.12; renamed in 6.13).

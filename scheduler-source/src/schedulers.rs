@@ -21,7 +21,7 @@ const OBJECT_MAX: u64 = 64 << 20;
 /// The object of a scheduler.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Built {
-    /// What it is called: `scx_bpfland 1.1.4`, `scx_simple`.
+    /// Its name: `scx_bpfland 1.1.4`, `scx_simple`.
     pub title: String,
     /// Its name as it was meant, the version with it: `scx_bpfland@1.1.4`.
     pub name: SchedulerName,
@@ -35,7 +35,7 @@ impl fmt::Debug for Built {
     }
 }
 
-/// What compiles schedulers here: `cargo and clang-19 (19)`.
+/// Returns the tools that compile schedulers here: `cargo and clang-19 (19)`.
 ///
 /// # Errors
 /// Fails with what is missing and what to install.
@@ -53,7 +53,7 @@ pub fn confinement() -> Result<PathBuf, String> {
     let bwrap = crate::confine::confinement()?;
     match Clang::find(&AtomicBool::new(false)) {
         Ok(Clang { program, bwrap: None, .. }) => Err(format!(
-            "{} does not run {}; name a clang that is no script in BPF_CLANG",
+            "{} does not run {}; set BPF_CLANG to a clang that is not a script",
             bwrap.display(),
             program.display()
         )),
@@ -68,7 +68,7 @@ pub struct Schedulers(Option<Arc<Builder>>);
 /// Gives the flag that ends what is fetched or compiled, when the first is about to be.
 pub type Stop = Box<dyn Fn() -> &'static AtomicBool + Send + Sync>;
 
-/// What fetches and compiles, and what it has made since the program began.
+/// Fetches and compiles schedulers, and keeps what it has made since the program began.
 struct Builder {
     /// The folder of what is kept; `None` to keep nothing.
     folder: Option<PathBuf>,
@@ -160,7 +160,7 @@ fn title(path: &Path) -> String {
     name.trim_end_matches(".o").trim_end_matches(".c").trim_end_matches(".bpf").to_owned()
 }
 
-/// What is built for one scheduler.
+/// The build of one scheduler.
 struct Build<'a> {
     builder: &'a Builder,
     stop: &'static AtomicBool,
@@ -288,7 +288,11 @@ impl Build<'_> {
         let headers = match of_graph {
             Some(headers) => headers,
             None if only.is_some() => self.newest_headers()?,
-            None => return Err(format!("{named} needs no scx_cargo or scx_utils; expected the crate of a scheduler")),
+            None => {
+                return Err(format!(
+                    "{named} depends on neither scx_cargo nor scx_utils; expected the crate of a scheduler"
+                ));
+            }
         };
         let flags = builder_flags(&clang, &headers, &|name| std::env::var(name).ok());
         let (compilation, title) = match (script, only) {
@@ -367,7 +371,7 @@ fn inside(checkout: &Checkout, path: &Path, script: &BuildScript) -> Result<(), 
     Ok(())
 }
 
-/// What a build script compiles.
+/// Returns the compilation of a build script.
 fn of_script(checkout: &Checkout, script: BuildScript, flags: Vec<String>) -> Compilation {
     let mut all: Vec<String> = script.include.iter().map(|inner| include(Path::new(inner))).collect();
     all.extend(flags);
@@ -390,7 +394,7 @@ fn alone(source: &Path, root: PathBuf, flags: Vec<String>) -> Compilation {
     Compilation { checkout: Checkout { folder, root }, main, others: Vec::new(), flags, more: Vec::new() }
 }
 
-/// What to do about what clang says.
+/// Returns hints for clang's errors.
 fn hints(failure: &Failure, headers: &Headers, compilation: &Compilation, script: Option<&Path>) -> Vec<String> {
     let mut hints = Vec::new();
     if matches!(failure, Failure::Other(_)) {
@@ -400,12 +404,12 @@ fn hints(failure: &Failure, headers: &Headers, compilation: &Compilation, script
         let missing = wakelab_input::printable(wakelab_input::shortened(missing).as_ref()).into_owned();
         let root = compilation.checkout.root.display();
         if missing.contains("..") || missing.starts_with('/') {
-            hints.push(format!("clang is shown only {root}, the headers of its builder and the system's"));
+            hints.push(format!("clang sees only {root}, the headers of its builder and the system's"));
         } else if let Some(folder) = script {
             let folder = folder.display();
             hints.push(format!(
-                "{folder}/build.rs is not run, and may be what writes {missing}: run `cargo build` there once, or \
-                 write the file"
+                "{folder}/build.rs is not run, and may generate {missing}: run `cargo build` there once, or write the \
+                 file"
             ));
         }
     }
@@ -413,13 +417,13 @@ fn hints(failure: &Failure, headers: &Headers, compilation: &Compilation, script
     let origin = &headers.origin;
     hints.push(match script {
         Some(folder) => format!(
-            "it was compiled with the headers of {origin}, as {}/Cargo.toml or its Cargo.lock has it; \
-             {} = \"=VERSION\" there takes others",
+            "it was compiled with the headers of {origin}, according to {}/Cargo.toml or its Cargo.lock; {} = \
+             \"=VERSION\" there selects others",
             folder.display(),
             builder.name
         ),
         None => format!(
-            "it was compiled with the headers of {origin}; a Cargo.toml above the source takes others, with {} = \
+            "it was compiled with the headers of {origin}; a Cargo.toml above the source selects others, with {} = \
              \"=1.0.27\" in its [build-dependencies] (`wakelab docs scheduler-authors`)",
             builder.name
         ),

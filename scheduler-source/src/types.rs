@@ -52,7 +52,7 @@ pub fn unpack(packed: &[u8], into: &Path) -> io::Result<()> {
                 new_file(&target, &bytes).map_err(|error| refused(&format!("cannot be written ({error})")))?;
             }
             EntryType::Symlink => {
-                let link = entry.link_name()?.ok_or_else(|| refused("is a link to nothing"))?;
+                let link = entry.link_name()?.ok_or_else(|| refused("is a broken link"))?;
                 let mut parts = link.components();
                 let beside = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
                 if !beside {

@@ -12,7 +12,7 @@ use wakelab_ext::flags::{SCX_ENQ_WAKEUP, SCX_WAKE_TTWU, TASK_RUNNING};
 use wakelab_ext::ops::{Call, ExitKind, Host, Op, Ops, Priorities, ProgramCosts, TaskFields, TaskInfo};
 use wakelab_sched::runqueue::TaskId;
 
-/// What a scheduler has besides its machine.
+/// The state of a scheduler besides its machine.
 #[derive(Debug)]
 pub struct State {
     pub objects: KernelObjects,
@@ -79,7 +79,7 @@ struct Cmasks {
     size: u64,
 }
 
-/// What has been done takes, ns.
+/// Returns the time that the work takes, ns.
 fn taken(costs: &ProgramCosts, done: &Counts) -> u64 {
     done.insns * costs.insn_ps / 1000
         + (done.helpers + done.kfuncs + done.own_kfuncs) * costs.call
@@ -402,7 +402,7 @@ const COUNTERS_MAX: u32 = 1024;
 pub struct BpfOps {
     machine: Machine,
     state: State,
-    /// What its loader does after loading; what is done is taken out.
+    /// The work that its loader does after loading; steps that are done are removed.
     loading: Loading,
 }
 
@@ -411,7 +411,7 @@ impl BpfOps {
         BpfOps { machine, state, loading }
     }
 
-    /// What loaders do between loading and attaching: they fill maps and run programs.
+    /// Does the work of loaders between loading and attaching: they fill maps and run programs.
     fn after_load(&mut self, ext: &mut Ext) {
         for step in std::mem::take(&mut self.loading.after_load) {
             self.step(ext, step);

@@ -11,7 +11,7 @@ use wakelab_bpf::memory::Memory;
 use wakelab_ext::cgroup::ROOT;
 use wakelab_ext::ext::Ext;
 
-/// What stands for a group in memory.
+/// The memory that stands for a group.
 #[derive(Clone, Debug)]
 struct Cgroup {
     /// `struct cgroup`; 0 for an autogroup, which has none.
@@ -143,7 +143,7 @@ impl Cgroups {
     fn at(&self, function: &str, addr: u64) -> Result<u32, Fault> {
         let of = self.by_region.get(&((addr >> 32) as u32));
         of.copied().filter(|&number| self.addr(number) == addr).ok_or_else(|| {
-            let expected = if addr == 0 { "a cgroup, and got NULL" } else { "a cgroup" };
+            let expected = if addr == 0 { "a cgroup, but got NULL" } else { "a cgroup" };
             Fault::argument(function, expected)
         })
     }

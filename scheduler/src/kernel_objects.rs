@@ -1,4 +1,4 @@
-//! What programs see of the kernel: tasks, run queues, cpumasks, in the machine's memory.
+//! The kernel objects that programs see: tasks, run queues, cpumasks, in the machine's memory.
 
 use crate::cgroups::Cgroups;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ const SCX_TASK_QUEUED: u32 = 1;
 const SCX_TASK_ENABLED: u32 = 3 << 8;
 /// `SCX_TASK_READY` (2): it is of another class.
 const SCX_TASK_READY: u32 = 2 << 8;
-/// What clocks show when a run begins, ns: programs take 0 for a time that was never set.
+/// The time that clocks show when a run begins, ns: programs take 0 for a time that was never set.
 pub const UPTIME_NS: u64 = 1 << 32;
 
 /// The fields that have values, by type. Of `task_struct` those that a program may write are `scx.slice` and
@@ -150,7 +150,7 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ("scx_bpf_select_cpu_and_args", &["flags", "prev_cpu", "wake_flags"]),
 ];
 
-/// What changes of a task from operation to operation.
+/// The fields of a task that change from operation to operation.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Flags,
@@ -197,7 +197,7 @@ const CHANGES: [(&str, Change); 21] = [
     ("sched_info.last_queued", Change::LastQueued),
 ];
 
-/// What changes of a run queue.
+/// The fields of a run queue that change.
 #[derive(Clone, Copy, Debug)]
 enum RqChange {
     Curr,
@@ -277,7 +277,8 @@ pub fn refused_fields(image: &Image) -> Option<String> {
         .filter(|access| !access.path.is_empty() && !has(&access.type_name, &access.path))
         .map(|access| format!("{}.{}", access.type_name, access.path))
         .collect();
-    (!missing.is_empty()).then(|| format!("it reads what has no value in a simulated kernel: {}", missing.join(", ")))
+    (!missing.is_empty())
+        .then(|| format!("it reads fields that have no value in a simulated kernel: {}", missing.join(", ")))
 }
 
 /// A task in memory.
@@ -328,7 +329,8 @@ pub struct KernelObjects {
     /// Per-CPU variables, of the CPUs one after the other.
     sd_llc_id: u64,
     preempt_count: u64,
-    /// What holds `preempt_count` of each CPU: that alone, or in 6.12 a `struct pcpu_hot`, of which it is a field.
+    /// The variable that holds `preempt_count` of each CPU: that alone, or in 6.12 a `struct pcpu_hot`, of which it is
+    /// a field.
     pcpu_hot: Field,
     /// `cpu_possible_mask`.
     pub possible: u64,

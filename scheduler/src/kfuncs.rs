@@ -165,7 +165,7 @@ pub(crate) fn s32(value: i64) -> Returned {
 /// A task by the address of its `task_struct`.
 fn task(kernel: &InKernel<'_>, function: &str, addr: u64) -> Result<TaskId, Fault> {
     kernel.state.objects.task_at(addr).ok_or_else(|| {
-        let expected = if addr == 0 { "a task, and got NULL" } else { "a task of the scheduler" };
+        let expected = if addr == 0 { "a task, but got NULL" } else { "a task of the scheduler" };
         Fault::argument(function, expected)
     })
 }
@@ -187,7 +187,7 @@ fn mask(kernel: &InKernel<'_>, machine: &Machine, addr: u64) -> Result<CpuMask, 
     Ok(mask)
 }
 
-/// What an idle choice came to; what ends the scheduler does so.
+/// The result of an idle choice; an error that ends the scheduler does so.
 fn chosen(kernel: &mut InKernel<'_>, result: Result<Cpu, IdleError>) -> i64 {
     match result {
         Ok(cpu) => i64::from(cpu),
@@ -409,7 +409,7 @@ fn dsq_move_to_local_flags(kernel: &mut InKernel<'_>, machine: &mut Machine, arg
     Ok(u64::from(kernel.ext.dsq_move_to_local(ops, args[0], args[1])))
 }
 
-/// What a queue costs, bytes.
+/// The cost of a queue, bytes.
 const DSQ_COST: u64 = 512;
 
 fn create_dsq(kernel: &mut InKernel<'_>, machine: &mut Machine, args: [u64; 5]) -> Returned {
@@ -475,7 +475,7 @@ const ITERS_MAX: usize = 1024;
 fn iter_scx_dsq_new(kernel: &mut InKernel<'_>, machine: &mut Machine, [iter, dsq, flags, ..]: [u64; 5]) -> Returned {
     machine.memory().bytes(iter, 8)?;
     if kernel.state.iters.len() >= ITERS_MAX && !kernel.state.iters.contains_key(&iter) {
-        let text = format!("the programs have {ITERS_MAX} iterators over queues, as many as they may");
+        let text = format!("the programs have {ITERS_MAX} iterators over queues, which is the limit");
         return Err(Fault::kernel(text));
     }
     if flags & !SCX_DSQ_ITER_REV != 0 {
@@ -542,7 +542,7 @@ fn kick_cpu(kernel: &mut InKernel<'_>, _: &mut Machine, args: [u64; 5]) -> Retur
     Ok(0)
 }
 
-/// What runs on a CPU, up to date.
+/// The task that runs on a CPU, up to date.
 fn curr(kernel: &mut InKernel<'_>, machine: &mut Machine, cpu: Cpu) -> u64 {
     let curr = kernel.state.objects.curr(kernel.ext, cpu);
     if let Some(task) = kernel.state.objects.task_at(curr) {

@@ -36,7 +36,7 @@ pub struct BpfScheduler {
     stop: Option<&'static AtomicBool>,
 }
 
-/// What tells how an object is linked: the kernel's types, its version, and CONFIG_HZ.
+/// The key that determines how an object is linked: the kernel's types, its version, and CONFIG_HZ.
 type LinkKey = (ExtTypes, u32, u64);
 
 /// An object that was linked, or what is missing.
@@ -100,8 +100,8 @@ impl BpfScheduler {
         self.identity.push_str(&format!(",{program}({context:?})"));
     }
 
-    /// What the loader of this scheduler would give a real kernel of the same version on the same machine: the values
-    /// with which [`load`](Scheduler::load) simulates it.
+    /// Returns what the loader of this scheduler would pass to a real kernel of the same version on the same machine:
+    /// the values with which [`load`](Scheduler::load) simulates it.
     ///
     /// # Errors
     /// Fails as [`load`](Scheduler::load) does, but not for what is not modelled of programs; and if the loader does
@@ -125,7 +125,7 @@ impl BpfScheduler {
             }
         }
         if more {
-            return Err("its loader takes operations out, or does more than fill maps and run programs".to_owned());
+            return Err("its loader removes operations, or does more than fill maps and run programs".to_owned());
         }
         let global = |map: Map| (!map.variables.is_empty()).then_some((map.name, map.data));
         let struct_ops = sched_ext_ops(&image).expect("link() has looked for it").name.clone();
@@ -136,7 +136,7 @@ impl BpfScheduler {
     /// The object linked and with the values that its loader sets.
     fn opened(&self, host: &Host<'_>) -> Result<Opened, String> {
         let Some(types) = host.rules.types else {
-            return Err(format!("no types of {} are here, to which its programs could be relocated", host.kernel));
+            return Err(format!("wakelab has no types of {} to which its programs could be relocated", host.kernel));
         };
         let linked = self.linked(types, host)?;
         let mut image = linked.image.clone();
@@ -205,8 +205,8 @@ impl BpfScheduler {
         }
         if let (Known::Crate(release), false) = (loading.known, missing.is_empty()) {
             loading.warnings.push(format!(
-                "its loader is known here as of {release}, which sets {}: this object is of another release and has no \
-                 such variables",
+                "wakelab knows its loader in {release}, which sets {}: this object belongs to another release and has \
+                 no such variables",
                 user_space::listed(&missing)
             ));
         }
@@ -228,8 +228,8 @@ impl BpfScheduler {
             let given = context.len() as u64;
             if given < size {
                 return Err(format!(
-                    "wakelab's loader is {release} and does not fit {name}() of this object, which takes {size} \
-                     bytes where that loader gives {given}: it is of another release"
+                    "wakelab's loader is {release} and does not fit {name}() of this object, which takes {size} bytes \
+                     where that loader passes {given}: the object belongs to another release"
                 ));
             }
             if given > size && !longer.contains(&&**name) {
@@ -270,8 +270,8 @@ impl BpfScheduler {
         let mut image = self.object.link(&btf, &options).map_err(|error| error.to_string())?;
         let Some(ops) = sched_ext_ops(&image) else {
             return Err(
-                "the object has no struct_ops of the type sched_ext_ops or sched_ext_ops_cid; expected that of a \
-                        scheduler"
+                "the object has no struct_ops of the type sched_ext_ops or sched_ext_ops_cid; expected the object of a \
+                 scheduler"
                     .to_owned(),
             );
         };
@@ -302,11 +302,11 @@ struct Opened {
     declared: Declared,
     /// By operation.
     programs: [Option<u32>; Op::ALL.len()],
-    /// What is left to do once it is loaded.
+    /// The work that is left once it is loaded.
     loading: Loading,
 }
 
-/// What a loader gives the kernel ([`BpfScheduler::live`]).
+/// The input that a loader gives the kernel ([`BpfScheduler::live`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Live {
     /// The name of the map of the scheduler's `struct sched_ext_ops`.
@@ -407,14 +407,14 @@ fn init_flags(flags: u64, host: &Host<'_>, warnings: &mut Vec<String>) -> Result
     let nowhere = SCX_OPS_FLAGS.iter().fold(unknown, |left, (_, flag)| left & !flag);
     if nowhere != 0 {
         return Err(format!(
-            "its ops.flags have {nowhere:#x}, which no kernel has as flags of schedulers: {} refuses it (EINVAL, \
+            "its ops.flags have {nowhere:#x}, which are flags of schedulers in no kernel: {} refuses it (EINVAL, \
              bpf_scx_init_member())",
             host.kernel
         ));
     }
     if !named.is_empty() {
         warnings.push(format!(
-            "{} has no {}, and would refuse the object (EINVAL): left out here, as a loader has to do there",
+            "{} has no {} and would refuse the object (EINVAL): left out here, as a loader has to do there",
             host.kernel,
             user_space::listed(&named)
         ));
@@ -422,7 +422,8 @@ fn init_flags(flags: u64, host: &Host<'_>, warnings: &mut Vec<String>) -> Result
     Ok(())
 }
 
-/// What an instance of `sched_ext_ops` declares, and its programs, with the limits of `bpf_scx_init_member()`.
+/// Returns the declarations of an instance of `sched_ext_ops` and its programs, with the limits of
+/// `bpf_scx_init_member()`.
 fn declared(ops: &StructOps) -> Result<(Declared, [Option<u32>; Op::ALL.len()]), String> {
     let mut programs = [None; Op::ALL.len()];
     let mut declared = Declared {
@@ -453,7 +454,7 @@ fn declared(ops: &StructOps) -> Result<(Declared, [Option<u32>; Op::ALL.len()]),
                 "dispatch_max_batch" => declared.dispatch_max_batch = *number as u32,
                 "timeout_ms" if *number > u64::from(SCX_WATCHDOG_MAX_TIMEOUT_MS) => {
                     return Err(format!(
-                        "its ops.timeout_ms is {number}; kernels take up to {SCX_WATCHDOG_MAX_TIMEOUT_MS} (E2BIG)"
+                        "its ops.timeout_ms is {number}; kernels accept up to {SCX_WATCHDOG_MAX_TIMEOUT_MS} (E2BIG)"
                     ));
                 }
                 "timeout_ms" => declared.timeout_ms = *number as u32,

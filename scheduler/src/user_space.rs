@@ -1,5 +1,5 @@
-//! What of an object only its user space sets, fills or calls: read-only variables, maps that programs read and do not
-//! write, programs of `SEC("syscall")`. Of a scheduler whose loader is not known nobody does that here.
+//! The parts of an object that only its user space sets, fills or calls: read-only variables, maps that programs read
+//! and do not write, programs of `SEC("syscall")`. Of a scheduler whose loader is not known nobody does that here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_bpf::btf::{Btf, Kind};
@@ -42,8 +42,8 @@ pub fn set_but_unread(image: &Image, settings: &[(String, i128)]) -> Vec<String>
         let name = variable_of(setting);
         if !is_read(name) {
             warnings.push(format!(
-                "{setting} = {value} changes nothing: no program of the object reads {name} (clang folds what is \
-                 const and not volatile)"
+                "{setting} = {value} changes nothing: no program of the object reads {name} (clang folds variables \
+                 that are const and not volatile)"
             ));
         }
     }
@@ -53,7 +53,7 @@ pub fn set_but_unread(image: &Image, settings: &[(String, i128)]) -> Vec<String>
 /// Warns of what the loader of an object would do that is not known: `name` is the scheduler's `ops.name`.
 pub fn of_unknown_loader(image: &Image, name: &str, settings: &[(String, i128)]) -> Vec<String> {
     let name = if name.is_empty() { "this scheduler".to_owned() } else { format!("'{name}'") };
-    let unknown = format!("no loader of {name} is known here");
+    let unknown = format!("wakelab knows no loader of {name}");
     let mut warnings = Vec::new();
     let variables = own_values(image, settings);
     if !variables.is_empty() {
@@ -73,9 +73,9 @@ pub fn of_unknown_loader(image: &Image, name: &str, settings: &[(String, i128)])
         .map(|(m, _)| m.name.clone())
         .collect();
     if !maps.is_empty() {
-        let (what, are, them) = if maps.len() == 1 { ("map", "is", "it") } else { ("maps", "are", "them") };
+        let (what, stays) = if maps.len() == 1 { ("map", "it stays") } else { ("maps", "they stay") };
         warnings.push(format!(
-            "{unknown} that would fill the {what} {}, which {are} read and no program writes: nobody fills {them} here",
+            "{unknown} that would fill the {what} {}, which programs read but never write: {stays} empty here",
             listed(&maps)
         ));
     }
@@ -86,9 +86,10 @@ pub fn of_unknown_loader(image: &Image, name: &str, settings: &[(String, i128)])
         .map(|function| format!("{}()", function.name))
         .collect();
     if !programs.is_empty() {
-        let (what, them) = if programs.len() == 1 { ("program", "it") } else { ("programs", "them") };
+        let (what, runs) =
+            if programs.len() == 1 { ("program", "it does not run") } else { ("programs", "they do not run") };
         warnings.push(format!(
-            "{unknown} that would call the {what} {} of SEC(\"syscall\"): nobody calls {them} here",
+            "{unknown} that would call the {what} {} of SEC(\"syscall\"): {runs} here",
             listed(&programs)
         ));
     }
@@ -141,7 +142,7 @@ fn own_value(map: &Map, variable: &Variable) -> Option<String> {
     })
 }
 
-/// What programs do with a map.
+/// The uses of a map by programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Use {
     read: bool,
@@ -177,8 +178,8 @@ fn is_followed(image: &Image) -> bool {
     image.insns.len().saturating_mul(image.maps.len()) <= 1 << 26
 }
 
-/// What programs do with each map. A map is followed from its load to the call that gets it; what is looked up in it is
-/// taken to be in a register at all times once it can be there, so that no write is missed.
+/// Returns the uses of each map by programs. A map is followed from its load to the call that gets it; what is looked
+/// up in it is taken to be in a register at all times once it can be there, so that no write is missed.
 fn uses(image: &Image) -> Vec<Use> {
     let mut uses = vec![Use::default(); image.maps.len()];
     for function in &image.functions {
@@ -375,12 +376,12 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "no loader of 'mine' is known here: nr_cpus = -1 is the object's own value, which a loader may set; \
+                "wakelab knows no loader of 'mine': nr_cpus = -1 is the object's own value, which a loader may set; \
                  set others as scx.nr_cpus=VALUE",
-                "no loader of 'mine' is known here that would fill the map chosen, which is read and no program \
-                 writes: nobody fills it here",
-                "no loader of 'mine' is known here that would call the program setup() of SEC(\"syscall\"): nobody \
-                 calls it here",
+                "wakelab knows no loader of 'mine' that would fill the map chosen, which programs read but never \
+                 write: it stays empty here",
+                "wakelab knows no loader of 'mine' that would call the program setup() of SEC(\"syscall\"): it does \
+                 not run here",
             ]
         );
         let set = [("nr_cpus".to_owned(), 2), ("unread[1]".to_owned(), 3)];

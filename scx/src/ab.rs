@@ -83,7 +83,7 @@ fn turn(
     while runs == 0 || start.elapsed() < args.interval {
         let began = Instant::now();
         let mut command = CommandGroup::start(&args.command, Stdio::null())
-            .with_context(|| format!("{} cannot be run; the command stands after --", args.command[0]))?;
+            .with_context(|| format!("{} cannot be run; the command follows --", args.command[0]))?;
         let status = loop {
             if let Some(status) = command.try_wait()? {
                 break status;
@@ -92,7 +92,7 @@ fn turn(
                 return Ok(None);
             }
             if scheduler.ended() {
-                bail!("the kernel has disabled the scheduler before the last turn");
+                bail!("the kernel disabled the scheduler before the last turn");
             }
             // Polled often enough that the delay is small beside the time of a run.
             server::answer(

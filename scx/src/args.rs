@@ -37,16 +37,16 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 3000)]
     #[arg(value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     pub slice_us: u64,
-    /// Record each decision in this folder, as wakelab-record does; it must be new, or empty and yours alone
+    /// Record each decision in this folder, as wakelab-record does; it must be new, or empty and writable only by you
     #[arg(long, value_name = "FOLDER")]
     pub record: Option<PathBuf>,
     /// Exit after this time, as in 10s or 5m
     #[arg(long, value_name = "TIME", value_parser = parse_wall_time)]
     pub duration: Option<Duration>,
-    /// Compare two feature sets, which take turns while COMMAND runs again and again
+    /// Compare two feature sets, which take turns while COMMAND runs repeatedly
     #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = known, requires = "command")]
     pub ab: Option<Vec<String>>,
-    /// With --ab: the least time of a turn
+    /// With --ab: the minimum time of a turn
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_wall_time)]
     pub interval: Duration,
     /// With --ab: the number of turns of each set
@@ -58,7 +58,7 @@ pub struct Args {
     /// Print the log of libbpf and of the verifier
     #[arg(long, short)]
     pub verbose: bool,
-    /// With --ab: the command to run, as root; it stands after --
+    /// With --ab: the command to run, as root; it follows --
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }

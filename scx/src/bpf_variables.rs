@@ -80,13 +80,13 @@ impl<'obj> BpfVariables<'obj> {
         unsafe { AtomicU64::from_ptr(&raw mut (*self.bss.as_ptr()).features) }
     }
 
-    /// How many slots of control groups were ever used, with the root's.
+    /// Returns the number of slots of control groups that were ever used, including the root's.
     pub fn nr_group_slots(&self) -> u32 {
         // SAFETY: as above.
         unsafe { AtomicU32::from_ptr(&raw mut (*self.bss.as_ptr()).nr_group_slots) }.load(Ordering::Relaxed)
     }
 
-    /// How many control groups have no slot.
+    /// Returns the number of control groups without a slot.
     pub fn groups_without_slot(&self) -> u32 {
         // SAFETY: as above.
         unsafe { AtomicU32::from_ptr(&raw mut (*self.bss.as_ptr()).groups_without_slot) }.load(Ordering::Relaxed)

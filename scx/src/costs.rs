@@ -46,7 +46,7 @@ impl Counting {
         // SAFETY: the call takes a number and gives a new file descriptor or an error.
         let fd = unsafe { bpf_enable_stats(BPF_STATS_RUN_TIME) };
         if fd < 0 {
-            bail!("the kernel does not count runs of BPF programs for us: {}", io::Error::from_raw_os_error(-fd));
+            bail!("the kernel does not allow counting runs of BPF programs: {}", io::Error::from_raw_os_error(-fd));
         }
         // SAFETY: nobody else owns the descriptor.
         Ok(Counting(unsafe { OwnedFd::from_raw_fd(fd) }))
@@ -60,7 +60,7 @@ impl Counting {
 pub fn print(time: Duration, json: bool, signals: &Signals) -> Result<()> {
     let name = std::fs::read_to_string("/sys/kernel/sched_ext/root/ops").unwrap_or_default();
     if name.trim().is_empty() {
-        bail!("no sched_ext scheduler runs\n  hint: start one, scx_wakelab or another");
+        bail!("no sched_ext scheduler is running\n  hint: start one, scx_wakelab or another");
     }
     let _counting = Counting::begin()?;
     let (mut samples, start) = (vec![read()], Instant::now());
@@ -96,7 +96,7 @@ fn read() -> Sample {
     ProgInfoIter::default().filter(|program| program.ty == ProgramType::StructOps).map(of).collect()
 }
 
-/// What ran between the first sample and the last, the most expensive first.
+/// Returns the programs that ran between the first sample and the last, the most expensive first.
 fn costs(samples: &[Sample]) -> Vec<Cost> {
     let Some(last) = samples.last() else { return Vec::new() };
     let mut costs: Vec<Cost> = last.iter().filter_map(|(id, count)| cost(*id, &count.program, samples)).collect();

@@ -11,12 +11,12 @@ use std::ffi::CStr;
 use std::sync::PoisonError;
 use wakelab_input::printable;
 
-/// What the kernel reports of the end of a scheduler.
+/// The kernel's report about the end of a scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exit {
     /// `enum scx_exit_kind`; 0 if the scheduler was not enabled.
     kind: i32,
-    /// What `scx_bpf_exit()` was given; 0 if this kernel has no such field.
+    /// The argument of `scx_bpf_exit()`; 0 if this kernel has no such field.
     code: i64,
     /// The CPU on which the end was triggered, if the kernel reports it.
     cpu: Option<i32>,

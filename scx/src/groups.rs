@@ -18,7 +18,7 @@ const ROOT: &str = "/sys/fs/cgroup";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Stats)]
 #[stat(desc = "a control group with a runnable task", _om_prefix = "group_", _om_label = "group")]
 pub struct GroupMetrics {
-    #[stat(desc = "path below /sys/fs/cgroup; its number if it has none", _om_skip)]
+    #[stat(desc = "path below /sys/fs/cgroup; its number if it has no path", _om_skip)]
     pub path: String,
     #[stat(desc = "its load weight: 1024 is a cpu.weight of 100")]
     pub weight: u64,

@@ -113,7 +113,7 @@ impl Machine {
     /// Fails if CPUs are missing, which a recording cannot describe.
     pub fn topology(&self) -> Result<DomainTopology> {
         if self.cpus.len() != self.nr_cpus || self.cpus.iter().enumerate().any(|(at, cpu)| cpu.id != at) {
-            bail!("recordings need all CPUs to be online, and numbered without gaps");
+            bail!("recordings need all CPUs online and numbered without gaps");
         }
         let cpu = |cpu: &Cpu| CpuTopology {
             core: cpu.levels[0],

@@ -1,4 +1,4 @@
-//! What is printed on stderr. What libbpf logs is kept, too, and printed with `--verbose`.
+//! The messages on stderr. The log of libbpf is kept, too, and printed with `--verbose`.
 
 use libbpf_rs::{PrintLevel, set_print};
 use std::io::Write;
@@ -27,7 +27,7 @@ pub fn listen(verbose: bool) {
     set_print(Some((PrintLevel::Info, keep)));
 }
 
-/// What libbpf has logged since the last call.
+/// Returns the log of libbpf since the last call.
 pub fn take() -> String {
     std::mem::take(&mut *LOG.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -27,7 +27,7 @@ const NEEDED: [&str; 3] = ["scx_bpf_create_dsq", "scx_bpf_kick_cpu", "scx_bpf_ds
 pub fn check() -> Result<(), Refusal> {
     let refuse = |what: &str| Err(Refusal(what.to_owned()));
     if !rustix::process::geteuid().is_root() {
-        return refuse("a scheduler is loaded as root; run it with sudo");
+        return refuse("loading a scheduler needs root; run it with sudo");
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return refuse("this kernel has no BTF (/sys/kernel/btf/vmlinux); boot one built with CONFIG_DEBUG_INFO_BTF=y");
@@ -41,20 +41,20 @@ pub fn check() -> Result<(), Refusal> {
     if state.trim() != "disabled" {
         let name = std::fs::read_to_string("/sys/kernel/sched_ext/root/ops").unwrap_or_default();
         return Err(Refusal(format!(
-            "a sched_ext scheduler runs already ({}, {}); end it first",
+            "a sched_ext scheduler is already running ({}, {}); end it first",
             printable(name.trim()),
             printable(state.trim())
         )));
     }
     let missing: Vec<&str> = NEEDED.into_iter().filter(|name| !compat::ksym_exists(name).unwrap_or(false)).collect();
     if !missing.is_empty() {
-        return Err(Refusal(format!("this kernel lacks {}; 6.13 or newer has them", missing.join(", "))));
+        return Err(Refusal(format!("this kernel lacks {}; 6.13 and newer have them", missing.join(", "))));
     }
     let malformed = compat::malformed_scx_kfuncs();
     let bad: Vec<&str> = NEEDED.into_iter().filter(|name| malformed.iter().any(|bad| bad == name)).collect();
     if !bad.is_empty() {
         return Err(Refusal(format!(
-            "this kernel's BTF describes {} as no program can call them (pahole lost their tags when it was built); \
+            "this kernel's BTF describes {} in a form that programs cannot call (pahole lost their tags in the build); \
              boot another build of it",
             bad.join(", ")
         )));
@@ -74,14 +74,14 @@ pub fn of_load(error: &anyhow::Error, log: &str) -> Refusal {
     {
         let name = line.split('\'').nth(1).unwrap_or("a function");
         return Refusal(format!(
-            "this kernel lacks {name} as the program calls it; boot another build or version of it"
+            "this kernel lacks {name} in the form that the program calls; boot another build or version of it"
         ));
     }
     if let Some(line) = log.lines().find(|line| line.contains("failed to load: ")) {
         let name = line.split('\'').nth(1).unwrap_or("?");
-        return Refusal(format!("the kernel's verifier refuses {name}; --verbose prints its log"));
+        return Refusal(format!("the kernel's verifier rejects {name}; --verbose prints its log"));
     }
-    Refusal(format!("the kernel does not take the program: {error:#}; --verbose prints its log").replace('\n', " "))
+    Refusal(format!("the kernel rejects the program: {error:#}; --verbose prints its log").replace('\n', " "))
 }
 
 #[cfg(test)]

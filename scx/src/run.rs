@@ -1,4 +1,4 @@
-//! What the program does, by its arguments.
+//! The actions of the program, by its arguments.
 
 use crate::args::Args;
 use crate::messages::say;
@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> Result<u8> {
         println!("{}", printable(&on));
         return Ok(0);
     }
-    let signals = Signals::catch().context("signals cannot be caught")?;
+    let signals = Signals::catch().context("cannot catch signals")?;
     if args.monitor {
         return monitor(args.once, &signals).map(|()| 0);
     }
@@ -98,7 +98,7 @@ fn schedule(args: &Args, signals: &Signals) -> Result<u8> {
         let mut place = MaybeUninit::uninit();
         let mut scheduler = Scheduler::start(&mut place, &settings)?;
         if args.ab.is_some() {
-            capabilities::drop_unneeded(CapabilitySet::all()).context("capabilities cannot be dropped")?;
+            capabilities::drop_unneeded(CapabilitySet::all()).context("cannot drop capabilities")?;
             let complete = ab::run(args, &mut scheduler, signals);
             scheduler.leave().report()?;
             return complete.map(|complete| if complete { 0 } else { signals.exit_code().unwrap_or(0) });
@@ -110,7 +110,7 @@ fn schedule(args: &Args, signals: &Signals) -> Result<u8> {
             None => None,
         };
         // The program is loaded, and the folder is made. Both may be needed again after a restart.
-        capabilities::drop_unneeded(CapabilitySet::all()).context("capabilities cannot be dropped")?;
+        capabilities::drop_unneeded(CapabilitySet::all()).context("cannot drop capabilities")?;
         let server = server::open()?;
         let wait = if recording.is_some() { RECORD_INTERVAL } else { POLL_INTERVAL };
         say(&format!("scx_wakelab: enabled, {}", features::text(scheduler.features())));
@@ -144,7 +144,7 @@ fn schedule(args: &Args, signals: &Signals) -> Result<u8> {
             return Ok(args.duration.and(signals.exit_code()).unwrap_or(0));
         }
         restarts += 1;
-        capabilities::restore().context("capabilities cannot be restored")?;
+        capabilities::restore().context("cannot restore capabilities")?;
         say("scx_wakelab: a new CPU came online: restarting");
     }
 }

@@ -61,7 +61,7 @@ fn open_at(path: &Path) -> Result<Server> {
                 ask(Ask::Set(list), channel)
             }),
         );
-    let failed = || format!("the socket of the statistics cannot be opened ({})", path.display());
+    let failed = || format!("cannot open the socket for statistics ({})", path.display());
     // scx_stats sets no mode. With this umask there is no moment at which others can connect.
     let umask = Umask::set(Mode::RWXG | Mode::RWXO);
     let server = StatsServer::new(data).set_path(path).launch().with_context(failed)?;
@@ -107,7 +107,7 @@ pub fn answer(server: &Server, scheduler: &mut Scheduler<'_>, wait: Duration) {
 pub fn request<T: serde::de::DeserializeOwned>(arguments: &[(&str, &str)]) -> Result<T> {
     let mut client = StatsClient::new()
         .connect(Some(60_000))
-        .context("no scx_wakelab can be asked (/var/run/scx/root/stats); is one running, and are you root?")?;
+        .context("scx_wakelab does not answer on /var/run/scx/root/stats; is it running, and are you root?")?;
     let arguments = arguments.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
     client.request("stats", arguments)
 }

@@ -70,8 +70,8 @@ mod tests {
             ("sis_param_failed", "found \"sis_param_failed\""),
             ("sis_param_runnable=50", "found \"sis_param_runnable=50\""),
             ("migration_cost=0", "expected one of sis_util_pct"),
-            ("sis_param_failed=13", "sis_param_failed=13 is not a number from 0 to 12"),
-            ("sis_param_cap=-1", "sis_param_cap=-1 is not a number from 1 to 4096"),
+            ("sis_param_failed=13", "sis_param_failed=13: expected a number from 0 to 12"),
+            ("sis_param_cap=-1", "sis_param_cap=-1: expected a number from 1 to 4096"),
         ] {
             let said = SisParam::parse(list).unwrap_err();
             assert!(said.contains(part), "{said}");

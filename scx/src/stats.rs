@@ -63,7 +63,7 @@ pub struct CpuMetrics {
     pub next_cpu: u64,
     #[stat(desc = "virtual time of its queue, ns")]
     pub vclock: u64,
-    #[stat(desc = "virtual time of all tasks of the LLC's queue on this CPU, counted as one, ns")]
+    #[stat(desc = "virtual time of all tasks of the LLC's queue on this CPU, counted as one task, ns")]
     pub llc_vtime: u64,
     #[stat(desc = "sum of the load weights of its runnable tasks")]
     pub load_weight: u64,
@@ -131,9 +131,9 @@ pub struct Metrics {
     pub queued_cpu: u64,
     #[stat(desc = "tasks that ran on after their slice")]
     pub kept: u64,
-    #[stat(desc = "tasks pulled from the queue of the own LLC")]
+    #[stat(desc = "tasks pulled from the queue of the CPU's own LLC")]
     pub pulled_llc: u64,
-    #[stat(desc = "tasks pulled from the queue of the own CPU")]
+    #[stat(desc = "tasks pulled from the CPU's own queue")]
     pub pulled_cpu: u64,
     #[stat(desc = "tasks pulled from the queue of another CPU of the LLC")]
     pub pulled_sibling: u64,
@@ -145,7 +145,7 @@ pub struct Metrics {
     pub preempted: u64,
     #[stat(desc = "idle CPUs kicked for a task in a queue")]
     pub kicked_idle: u64,
-    #[stat(desc = "tasks brought forward in a queue because they had waited long")]
+    #[stat(desc = "tasks moved forward in a queue because they had waited long")]
     pub brought_forward: u64,
     #[stat(desc = "tasks that migrated to another CPU")]
     pub migrations: u64,
@@ -176,7 +176,7 @@ macro_rules! counters {
         fn add(metrics: &mut Metrics, counts: &types::counts) {
             $(metrics.$name += counts.$name;)*
         }
-        /// What has been counted since `before`.
+        /// Subtracts the counts of `before`.
         fn less(metrics: &mut Metrics, before: &Metrics) {
             $(metrics.$name = metrics.$name.saturating_sub(before.$name);)*
         }

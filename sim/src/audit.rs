@@ -1,4 +1,5 @@
-//! What must add up at the end of a run. Builds with debug assertions look, as `fuzz/soak` and all tests have them.
+//! Checks of sums that must add up at the end of a run. Builds with debug assertions look, as `fuzz/soak` and all
+//! tests have them.
 //!
 //! What can be seen from outside of the simulator (quotas, reservations, CPUs that are offline) is checked by its
 //! events (`testing/src/amounts.rs`).

@@ -1,6 +1,6 @@
-//! What an administrator does during the run, under a scheduler of sched_ext: CPUs go offline and online, control
-//! groups come, go and get other settings, tasks move between groups. The processes that write the kernel's files are
-//! not simulated.
+//! The changes that an administrator makes during the run, under a sched_ext scheduler: CPUs go offline and online,
+//! control groups come, go and get other settings, tasks move between groups. The processes that write the kernel's
+//! files are not simulated.
 //!
 //! ```text
 //! offline   the CPU is asked to reschedule ─▶ it stops its task (sched_cpu_deactivate())
@@ -31,8 +31,8 @@ pub fn check(workload: &Workload, scheduler: bool) -> Result<(), SimError> {
         Changed::Move { .. } => "a task that moves to another control group",
     };
     Err(SimError::Workload(format!(
-        "{what} during the run is modelled under a scheduler of sched_ext alone; expected one on each side, or a \
-         workload without [[change]]"
+        "{what} during the run is modelled only under a sched_ext scheduler; expected one on each side, or a workload \
+         without [[change]]"
     )))
 }
 
@@ -92,7 +92,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn make_group(&mut self, group: u32) {
         if let Err(error) = self.with_ext(|ext, ops| ext.tg_online_as(ops, group)) {
             let name = &self.sys.model.workload.groups[group as usize - 1].name;
-            let what = format!("ops.cgroup_init() keeps control group {name} from being made ({error})");
+            let what = format!("ops.cgroup_init() prevents the control group {name} from being made ({error})");
             self.failed.get_or_insert(SimError::Workload(what));
         }
     }
@@ -102,8 +102,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let is_in = |id: &TaskId| self.sys.es[*id].group == group && self.sys.tasks[id.0 as usize].lives();
         if let Some(id) = (0..self.sys.tasks.len() as u32).map(TaskId).find(is_in) {
             let (name, task) = (&self.sys.model.workload.groups[group as usize - 1].name, self.sys.task_name(id));
-            let what = format!("control group {name} is removed while task {task} is in it (EBUSY)");
-            self.failed.get_or_insert(SimError::Workload(what + "; expected tasks that have exited, or moved"));
+            let what = format!("the control group {name} is removed while task {task} is in it (EBUSY)");
+            self.failed.get_or_insert(SimError::Workload(what + "; expected its tasks to have exited or moved"));
             return;
         }
         self.with_ext(|ext, ops| ext.tg_offline(ops, group));

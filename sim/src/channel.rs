@@ -32,7 +32,7 @@ pub struct Channel {
     pub page: Option<usize>,
     /// A spin lock: when all who wait for it now will have released it, ns.
     pub free_at: u64,
-    /// What using it costs.
+    /// The costs of using it.
     costs: ChannelCosts,
     /// The CPU that used it last, in whose cache its own lines are.
     last_user: Option<Cpu>,
@@ -91,7 +91,7 @@ impl Channel {
         task.add_overhead(self.own_lines(model, cpu) + message + wait);
     }
 
-    /// What the channel's own cache lines cost who uses it now, ns.
+    /// Returns the cost of the channel's own cache lines for the task that uses it now, ns.
     #[inline]
     fn own_lines(&mut self, model: &Model, cpu: Cpu) -> u64 {
         if self.costs.own_lines_pct == 0 {

@@ -9,7 +9,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::CfsRqPelt;
 use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
 
-/// What a CPU is doing. All but `Idle` end at the CPU's next event. The drawing in `engine.rs` shows what follows what.
+/// The state of a CPU. All but `Idle` end at the CPU's next event. The drawing in `engine.rs` shows what follows what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// Idle: it waits for an interrupt.
@@ -83,7 +83,7 @@ pub enum Irq {
     Softirq(u32),
 }
 
-/// What interrupts an idle CPU.
+/// The interrupts of an idle CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interrupted {
     /// Another CPU's IPI, which takes this long to arrive, ns.
@@ -137,7 +137,7 @@ pub struct Newidle {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct CpuState {
-    /// What the CPU does.
+    /// The CPU's state.
     pub doing: Doing,
     /// The task that runs, or to which the CPU switches.
     pub curr: Option<TaskId>,
@@ -163,7 +163,7 @@ pub struct CpuState {
     pub slowdown: u64,
     /// How long work takes at its frequency and capacity: `pm::clocks::FULL` at full speed.
     pub dilation: u64,
-    /// What its time was spent on.
+    /// The use of its time.
     pub time: CpuTime,
     /// Interrupt time that is to be added to the task's next stretch of work, ns at full speed.
     pub debt: u64,
@@ -204,7 +204,7 @@ pub struct CpuState {
     pub idle_flips: wakelab_sched::select::WakeeFlips,
     /// Tasks that other CPUs put here for this CPU to enqueue, and whether they migrated (`rq->wake_list`).
     pub wakelist: SmallVec<[(TaskId, bool); 2]>,
-    /// What it takes to enqueue them, ns: as much as those from the farthest CPU.
+    /// The time that enqueueing them takes, ns: as much as those from the farthest CPU.
     pub flush_cost: u64,
     /// The tasks of the wakelist that it is enqueueing.
     pub flushing: SmallVec<[(TaskId, bool); 2]>,

@@ -86,7 +86,7 @@ pub struct Sim<'m, 's, S> {
     pub dependent_searches: Vec<Cpu>,
     /// The same of searches that are positions.
     pub dependent_positions: Vec<Cpu>,
-    /// Who balances for idle CPUs.
+    /// The state of the CPU that balances for idle CPUs.
     pub nohz: Nohz,
 }
 
@@ -155,12 +155,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if self.sys.scx_enabled() {
             self.ext_never_ends(self.sys.this_cpu, |ext| {
-                format!("no time passes: {events} events have happened at this moment, the last is {}", ext.last_call())
+                format!(
+                    "no time passes: {events} events have happened at this moment, the last of them {}",
+                    ext.last_call()
+                )
             });
         } else {
             self.failed = Some(SimError::Workload(format!(
-                "no time passes: {events} events have happened at {now} ns; expected a workload and a machine of which \
-                 some step takes time"
+                "no time passes: {events} events have happened at {now} ns; expected a workload and a machine with at \
+                 least one step that takes time"
             )));
         }
         true

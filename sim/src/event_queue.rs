@@ -1,4 +1,4 @@
-//! What happens next: the next event of each CPU, and events with a time of their own.
+//! The events that happen next: the next event of each CPU, and events with a time of their own.
 //!
 //! Each CPU does one thing at a time, so it has one next event, which moves often (the SMT sibling changes its speed,
 //! an interrupt comes). A tournament over the CPUs makes moving it cost log2(CPUs) comparisons, and leaves no stale

@@ -122,21 +122,21 @@ impl ExtState {
     }
 }
 
-/// What the core takes on a machine.
+/// Returns the time that the core takes on a machine.
 fn ext_costs(costs: &ScxCosts) -> ExtCosts {
     let [op, dsq, remote, mask_words] =
         [&costs.scx_op, &costs.scx_dsq, &costs.scx_move, &costs.scx_idle_words].map(|cost| cost.value);
     ExtCosts { op, dsq, remote, mask_words }
 }
 
-/// What a cache line of a dispatch queue costs by where it comes from.
+/// Returns the cost of a cache line of a dispatch queue by its origin.
 fn line_cost(machine: &Machine, model: &Model<'_>) -> LineCost {
     let (lines, distances) = (machine.scx_costs.line_by_distance(&machine.costs.cluster_line), model.distances.clone());
     let lines = if model.mechanisms.distance { lines } else { lines.without_distance() };
     LineCost::new(move |from, to| lines.at(distances.between(from, to)))
 }
 
-/// What programs take on a machine.
+/// Returns the time that programs take on a machine.
 fn program_costs(costs: &ScxCosts) -> ProgramCosts {
     let [insn_ps, call, map, atomic] =
         [&costs.bpf_insn, &costs.bpf_call, &costs.bpf_map, &costs.bpf_atomic].map(|cost| cost.value);
@@ -156,7 +156,7 @@ pub fn load(
     Ok((rules, declared, ops))
 }
 
-/// What of a scheduler that can be loaded does not run here.
+/// Returns warnings about the parts of a scheduler that can be loaded but do not run here.
 pub fn warnings(machine: &Machine, kernel: &Preset, scheduler: &dyn Scheduler) -> Result<Vec<String>, SimError> {
     Ok(scheduler.warnings(&host(machine, kernel, &rules(kernel, scheduler)?, 0)))
 }
@@ -165,7 +165,7 @@ fn rules(kernel: &Preset, scheduler: &dyn Scheduler) -> Result<ExtRules, SimErro
     kernel.core.ext.ok_or_else(|| {
         let with: Vec<&str> = Preset::all().iter().filter(|of| of.core.ext.is_some()).map(|of| of.name).collect();
         SimError::Kernel(format!(
-            "{} has no sched_ext that is modelled, under which {} could be loaded; expected one of {}",
+            "{} has no sched_ext that is modelled, so {} cannot be loaded; expected one of {}",
             kernel.name,
             scheduler.name(),
             with.join(", ")
@@ -225,10 +225,10 @@ pub fn scx_task_group(group: &Group) -> TaskGroup {
 
 /// That a workload does what is not modelled under a scheduler.
 pub fn refused(what: &str) -> SimError {
-    SimError::Workload(format!("{what} under a scheduler of sched_ext is not modelled"))
+    SimError::Workload(format!("{what} under a sched_ext scheduler is not modelled"))
 }
 
-/// What of a run is not modelled beside a scheduler of sched_ext.
+/// Returns the part of a run that is not modelled together with a sched_ext scheduler.
 pub fn not_modelled(model: &Model<'_>) -> Option<&'static str> {
     let workload = model.workload;
     let sets = |op: &Op| matches!(op, Op::Call(Call::Realtime(_)));
@@ -239,7 +239,7 @@ pub fn not_modelled(model: &Model<'_>) -> Option<&'static str> {
     for change in &workload.changes {
         match &change.what {
             Changed::Offline { .. } if model.above_fair => {
-                return Some("a CPU that goes offline beside realtime tasks");
+                return Some("a CPU that goes offline while there are realtime tasks");
             }
             Changed::Move { tasks, .. } if tasks.iter().any(realtime) => {
                 return Some("a realtime task that moves to another control group");
@@ -532,7 +532,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         task
     }
 
-    /// What operations have taken since it was last asked, ns at full speed.
+    /// Returns the time that operations have taken since the last call, ns at full speed.
     #[inline]
     pub fn ext_spent(&mut self) -> u64 {
         self.sys.ext.as_mut().map_or(0, |state| state.ext.take_spent())
@@ -544,7 +544,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu as usize].debt += self.ext_spent();
     }
 
-    /// What was counted so far ([`Outcome::scheduler`](crate::Outcome::scheduler)).
+    /// Returns the counts so far ([`Outcome::scheduler`](crate::Outcome::scheduler)).
     pub fn ext_counters(&mut self) -> Vec<(String, u64)> {
         let Some(state) = &mut self.sys.ext else { return Vec::new() };
         let core = state.ext.stats.list().map(|(name, count)| (name.to_owned(), count));
@@ -1028,8 +1028,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if in_row > TIMERS_IN_ROW_MAX {
             return self.ext_never_ends(cpu, |_| {
                 format!(
-                    "CPU {cpu} does nothing but run the functions of its timers: {in_row} have expired since {}, each \
-                     before the one before was over; expected a bpf_timer_start() with the time to the next run",
+                    "CPU {cpu} only runs the functions of its timers: {in_row} have expired since {}, each before the \
+                     previous one was over; expected a bpf_timer_start() with the time until the next run",
                     seconds(since)
                 )
             });

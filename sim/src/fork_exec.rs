@@ -20,8 +20,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn fork(&mut self, cpu: Cpu, parent: TaskId, program: u32) {
         if self.sys.is_dl(parent) {
             let name = self.sys.task_name(parent);
-            let what = format!("task {name} forks as one of SCHED_DEADLINE, for which fork() fails (EAGAIN)");
-            self.failed = Some(SimError::Workload(what + "; expected a change of policy before"));
+            let what = format!("task {name} forks under SCHED_DEADLINE, for which fork() fails (EAGAIN)");
+            self.failed = Some(SimError::Workload(what + "; expected a change of policy before it"));
             return;
         }
         let p = &mut self.sys.tasks[parent.0 as usize];

@@ -175,7 +175,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn exits_with_mutex(&mut self, id: TaskId) -> bool {
         let Some(&mutex) = self.sys.tasks[id.0 as usize].calls.held.first() else { return false };
         let name = &self.sys.model.workload.channels[mutex as usize].name;
-        let text = format!("task {} exits and holds mutex {name}; unlock it before the end", self.sys.task_name(id));
+        let text =
+            format!("task {} exits while it holds mutex {name}; unlock it before the end", self.sys.task_name(id));
         self.failed = Some(SimError::Workload(text));
         true
     }

@@ -1,4 +1,4 @@
-//! What does not change during a run: rules, masks, costs, programs.
+//! The constant data of a run: rules, masks, costs, programs.
 
 use crate::pm::PmModel;
 use crate::rt::{Pressure, RtState};
@@ -76,7 +76,7 @@ impl Costs {
     }
 }
 
-/// What a run is made of and does not change.
+/// The data of a run that does not change.
 #[derive(Debug)]
 pub struct Model<'a> {
     pub code: &'a Code,
@@ -95,11 +95,11 @@ pub struct Model<'a> {
     pub pelt_lshift: u32,
     /// `None` with UTIL_EST off.
     pub util_est: Option<UtilEstRules>,
-    /// What run queues go by.
+    /// The rules of run queues.
     pub run_queue: FairRules,
     /// How hrticks are kept; `None` with HRTICK off.
     pub hrtick: Option<HrtickForm>,
-    /// What `nr_idle_scan` is computed by; `None` without SIS_UTIL.
+    /// The rules for computing `nr_idle_scan`; `None` without SIS_UTIL.
     pub idle_scan: Option<IdleScanRules>,
     /// The rules of placement, but for energy.
     rules: Rules<'a>,
@@ -109,7 +109,7 @@ pub struct Model<'a> {
     pub asym_idle_scan: bool,
     /// `sysctl_sched_migration_cost`, ns.
     pub migration_cost: u64,
-    /// What balancing goes by.
+    /// The rules of balancing.
     pub balance: Balance<'a>,
     /// The workload's, then those of kworkers, of the RCU kthread that has timers only, of daemons, and of the RCU
     /// kthread that ends grace periods.
@@ -221,8 +221,8 @@ impl<'a> Model<'a> {
         let llc_bytes = crate::sched_cache::llc_bytes(machine, &domains.sd_llc_size);
         if workload.tasks.iter().any(|task| task.footprint != 0) && llc_bytes.contains(&0) {
             return Err(SimError::Machine(format!(
-                "{}: the workload has processes with a footprint, and the machine does not say how large its last \
-                 level caches are; expected a [[cache]] for all CPUs",
+                "{}: the workload has processes with a footprint, but the machine does not give the size of its \
+                 last-level caches; expected a [[cache]] for all CPUs",
                 machine.name
             )));
         }
@@ -311,7 +311,7 @@ impl<'a> Model<'a> {
         self.domains.nr_cpus
     }
 
-    /// What a message costs a reader on `cpu` whose writer was on `from`, ns.
+    /// Returns the cost of a message for a reader on `cpu` whose writer was on `from`, ns.
     #[inline]
     pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
         self.costs.cold_message.at(self.distances.between(from, cpu))
@@ -394,7 +394,7 @@ fn masks(workload: &Workload, nr_cpus: u32) -> Result<Masks, SimError> {
     let mut number = |whose: &dyn Fn() -> String, cpus: &[Cpu]| {
         if let Some(cpu) = cpus.iter().find(|&&cpu| cpu >= nr_cpus) {
             return Err(SimError::Workload(format!(
-                "{} may use CPU {cpu}, and the machine has CPUs 0 to {}",
+                "{} may use CPU {cpu}, but the machine has CPUs 0 to {}",
                 whose(),
                 nr_cpus - 1
             )));

@@ -54,7 +54,7 @@ pub struct Snapshot<'a> {
 pub struct CpuSnapshot {
     /// The CPU's number.
     pub cpu: Cpu,
-    /// What it does.
+    /// Its state.
     pub doing: Doing,
     /// The task that it runs or switches to; `None` for the idle task.
     pub curr: Option<TaskId>,
@@ -74,7 +74,7 @@ pub struct CpuSnapshot {
     pub cfs_tasks: Vec<TaskId>,
     /// The run queue's averages as they were last updated.
     pub pelt: CfsRqPelt,
-    /// What PELT reads of the run queue besides its averages.
+    /// The values that PELT reads of the run queue besides its averages.
     pub queue: CfsRqState,
     /// `rq_clock_task()`, ns.
     pub clock_task: u64,

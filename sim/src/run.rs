@@ -9,7 +9,7 @@ use wakelab_machine::Machine;
 use wakelab_pm::power::PowerStats;
 use wakelab_workload::Workload;
 
-/// What one CPU's time was spent on, ns. The three add up to the simulated time.
+/// The use of one CPU's time, ns. The three add up to the simulated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
     /// In the steps of task programs, softirqs included.
@@ -57,7 +57,7 @@ pub struct Waiting {
     pub task: String,
     /// The step of its program that it is in, from 0.
     pub step: usize,
-    /// What it waits for, such as `a message in request`, `room in reply` or `its children`.
+    /// The thing that it waits for, such as `a message in request`, `room in reply` or `its children`.
     pub what: String,
 }
 
@@ -142,14 +142,14 @@ macro_rules! mechanisms {
 mechanisms! {
     window: "The window between the choice of a CPU and its run queue being seen as busy.";
     idle_cores: "`has_idle_cores` and the search for an idle core.";
-    newidle_gate: "Newly-idle balancing held back by its measured cost.";
+    newidle_gate: "Limiting newly-idle balancing by its measured cost.";
     newidle_balance: "Newly-idle balancing.";
-    periodic_balance: "Balancing at ticks; nohz balancing goes on, and with it nr_idle_scan.";
+    periodic_balance: "Balancing at ticks; nohz balancing continues, and with it nr_idle_scan.";
     nohz_balance: "Balancing by one idle CPU for those whose tick is stopped.";
     softirq_util: "Utilisation that includes softirq time.";
     cold_cache: "Cache misses after a migration.";
-    channel_lines: "Cache lines of a pipe that follow its users, and the work of a task that waited for it.";
-    distance: "Cache lines that cost by where they were written: off, all cost what those of the LLC do.";
+    channel_lines: "Cache lines of a pipe that move to its users, and the work of a task that waited for it.";
+    distance: "The cost of cache lines by where they were written: off, all cost the same as those of the LLC.";
     ramp: "Tasks that start one after another.";
     util_est: "UTIL_EST in the LLC's summed utilisation.";
     wake_affine: "`wake_affine()`: off, the target is the previous CPU.";

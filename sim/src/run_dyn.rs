@@ -26,8 +26,8 @@ mod once {
     use std::sync::atomic::AtomicBool;
     use wakelab_events::sim::{Event, NewGroup, NewTask, Sink};
 
-    /// What a listener can be told without knowing its type. The inputs of decisions are not among it: they come with
-    /// the type of the simulator's state.
+    /// The events that a listener can receive without knowing its type. The inputs of decisions are not among it: they
+    /// come with the type of the simulator's state.
     trait Listener {
         fn event(&mut self, time: u64, event: &Event);
         fn group(&mut self, time: u64, group: &NewGroup<'_>);

@@ -32,11 +32,11 @@ struct Process {
     epoch: u64,
     /// Before this, jiffies, no other scan is made.
     next_scan: u64,
-    /// What balancing reads.
+    /// The values that balancing reads.
     group: CacheGroup,
 }
 
-/// What a task has of it.
+/// The part of a task.
 #[derive(Clone, Copy, Debug, Default)]
 struct TaskCache {
     /// `p->sched_cache_grp`: its process.
@@ -49,7 +49,7 @@ struct TaskCache {
     work: bool,
 }
 
-/// What the system keeps for cache-aware balancing.
+/// The system's state of cache-aware balancing.
 #[derive(Clone, Debug)]
 pub struct CacheState {
     cache: SchedCache,
@@ -284,7 +284,7 @@ impl System<'_> {
         Some(self.model.llc_first[llc as usize])
     }
 
-    /// What balancing reads of a task's process.
+    /// Returns the values that balancing reads of a task's process.
     pub fn cache_group_of(&self, id: TaskId) -> Option<CacheGroup> {
         let state = self.sched_cache.as_ref()?;
         Some(state.processes[state.tasks.get(id.0 as usize)?.process? as usize].group)
@@ -302,7 +302,7 @@ impl System<'_> {
         self.sched_cache.as_ref().is_some_and(|state| state.elsewhere[llc] != 0)
     }
 
-    /// What `sd_llc_shared` of a CPU has.
+    /// Returns the values of a CPU's `sd_llc_shared`.
     pub fn cache_llc_stats(&self, cpu: Cpu) -> Option<LlcStats> {
         self.model.domains.sd_llc[cpu as usize]?;
         Some(self.sched_cache.as_ref()?.stats[self.model.llc_of[cpu as usize] as usize])

@@ -73,7 +73,7 @@ struct Steps {
     select: Select,
     /// The copy of it that was run to its end.
     predicted: Select,
-    /// What the copy decided, or the state machine without a probe.
+    /// The decision of the copy, or of the state machine without a probe.
     decision: Option<Decision>,
     /// The LLCs on whose lists the search is (`Model::searches_of`).
     llcs: (u32, u32),
@@ -99,7 +99,7 @@ pub struct PositionEntry {
     cpu: Cpu,
     /// When the last probe is made, as predicted, ns.
     last_probe: u64,
-    /// What the predicted end depends on.
+    /// The values on which the predicted end depends.
     reach: Reach,
 }
 

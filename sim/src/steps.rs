@@ -21,7 +21,7 @@ pub fn domains(setup: &Setup<'_>) -> Result<SchedDomains, SimError> {
     model::domains(setup.machine, setup.kernel, setup.features)
 }
 
-/// What a run is made of and does not change.
+/// The data of a run that does not change.
 #[derive(Debug)]
 pub struct Prepared<'a> {
     model: Model<'a>,
@@ -70,7 +70,7 @@ impl<'m, 's, S: Sink> Steps<'m, 's, S> {
         Snapshot::of(&self.sim.sys)
     }
 
-    /// Who is told what happens.
+    /// Returns the sink that receives events.
     pub fn sink(&self) -> &S {
         self.sim.sink
     }

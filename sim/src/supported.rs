@@ -1,4 +1,4 @@
-//! What can be simulated, and what is refused.
+//! Checks of what can be simulated; the rest is refused.
 
 use crate::model::Model;
 use crate::pm::PmModel;
@@ -24,8 +24,8 @@ pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
     model::balance(machine, kernel, kernel.features, &domains).map(drop)
 }
 
-/// What a scheduler of sched_ext declares, if it can be loaded on this machine and kernel, and what of it does not run
-/// here, a sentence each.
+/// Returns the declarations of a sched_ext scheduler, if it can be loaded on this machine and kernel, and warnings
+/// about parts that do not run here, a sentence each.
 ///
 /// # Errors
 /// [`SimError::Kernel`] if the kernel has no sched_ext, or [`SimError::Scheduler`] with what the scheduler needs.

@@ -241,7 +241,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// A task above the fair class asks for what only fair tasks have.
     fn is_not_fair(&mut self, id: TaskId) -> bool {
         let what = "has a realtime policy when it changes its nice value or slice, which only fair tasks have";
-        self.fails(id, &format!("{what}; expected a change of policy before"))
+        self.fails(id, &format!("{what}; expected a change of policy before it"))
     }
 
     /// `io_schedule()`. Returns whether the task sleeps.
@@ -275,7 +275,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mask = cpus.map_or(0, |set| model.set_masks[set as usize]);
         if self.sys.is_dl(id) && model.masks[mask as usize].weight() != model.nr_cpus() {
             // dl_task_check_affinity()
-            return self.fails(id, "is one of SCHED_DEADLINE, and may not be kept from CPUs (EBUSY)");
+            return self.fails(id, "has the policy SCHED_DEADLINE, so its CPUs cannot be restricted (EBUSY)");
         }
         let task = &mut self.sys.tasks[id.0 as usize];
         (task.mask, task.pinned) = (mask, model.masks[mask as usize].weight() == 1);

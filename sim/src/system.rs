@@ -48,7 +48,7 @@ pub struct Llc {
     pub positions: Vec<PositionEntry>,
 }
 
-/// What SIS_SHORT reads of a CPU.
+/// The values that SIS_SHORT reads of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnlyTask {
     /// `rq->nr_running`.
@@ -69,7 +69,7 @@ pub enum GroupsRead {
 /// The system now.
 #[derive(Debug)]
 pub struct System<'m> {
-    /// What does not change.
+    /// The constant data of the run.
     pub model: &'m Model<'m>,
     /// [`Model::rules`](crate::model::Model::rules), which each wake-up reads several times.
     pub rules: Rules<'m>,
@@ -122,21 +122,21 @@ pub struct System<'m> {
     /// Sums over the groups of domains; `None` if CPUs differ in capacity. Whatever changes a CPU in a way that
     /// [`System::refresh_groups`] reads calls [`System::touch`].
     pub groups: Option<Box<GroupTable>>,
-    /// What search policies keep of LLCs and CPUs.
+    /// The search policies' state of LLCs and CPUs.
     pub policies: PolicyStates,
     /// Tasks that have left run queues, and which, until the policies' hook is called; empty if no policy has it.
     pub dequeued: SmallVec<[(Cpu, TaskId); 2]>,
     /// `nr_idle_scan` of the domain with all capacities, for kernels that keep one there.
     pub asym_nr_idle_scan: i32,
-    /// What cache-aware balancing keeps; `None` where it is off.
+    /// The state of cache-aware balancing; `None` if it is off.
     pub sched_cache: Option<Box<CacheState>>,
     /// Utilisation clamps; `None` in a run that sets none.
     pub uclamp: Option<Box<UclampState>>,
-    /// What leaves the fair class less of a CPU; `None` without anything of it.
+    /// The state of everything that leaves the fair class less of a CPU; `None` without any of it.
     pub rt: Option<Box<RtState>>,
     /// The scheduler of sched_ext; `None` for the fair class.
     pub ext: Option<Box<ExtState>>,
-    /// What the groups' run queues share; `None` without control groups.
+    /// The state that the groups' run queues share; `None` without control groups.
     pub task_groups: Option<Box<TaskGroups>>,
     /// Grace periods; `None` in a run that has no daemons.
     pub rcu: Option<Box<RcuState>>,
@@ -175,7 +175,7 @@ impl System<'_> {
         }
     }
 
-    /// What `available_idle_cpu()` returns by the CPU's state of this moment.
+    /// Returns the result of `available_idle_cpu()` for the CPU's present state.
     #[inline]
     pub fn available_idle_now(&self, cpu: Cpu) -> bool {
         let c = &self.cpus[cpu as usize];
@@ -183,7 +183,7 @@ impl System<'_> {
         c.curr_idle && c.nr_running == 0 && !c.ttwu_pending && !claimed
     }
 
-    /// What SIS_SHORT would read of the CPU by its state of this moment.
+    /// Returns the values that SIS_SHORT would read of the CPU in its present state.
     pub fn only_task_now(&self, cpu: Cpu) -> OnlyTask {
         let c = &self.cpus[cpu as usize];
         let dur_avg = c.curr.map_or(0, |task| self.tasks[task.0 as usize].dur.dur_avg);

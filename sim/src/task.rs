@@ -9,7 +9,7 @@ use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::WakeeFlips;
 use wakelab_sched::select::policy::{DurAvg, SleepAvg};
 
-/// What a task that sleeps waits for.
+/// The reasons why a task sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// A message in this channel.
@@ -51,7 +51,7 @@ pub enum State {
     Dead,
 }
 
-/// What a mark in a stretch of work means.
+/// The meanings of a mark in a stretch of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A transaction begins.
@@ -72,7 +72,7 @@ pub enum IoWait {
     Woken,
 }
 
-/// Whose a task is.
+/// The owner of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The workload's.
@@ -105,7 +105,7 @@ pub struct Task {
     pub on_cpu: bool,
     /// It may use one CPU only (`nr_cpus_allowed`), so that no CPU has to be chosen.
     pub pinned: bool,
-    /// Whose it is.
+    /// Its owner.
     pub of: Of,
     /// It is in a softirq: its wake-ups do not count as a task's (`in_task()`).
     pub in_softirq: bool,

@@ -16,7 +16,7 @@ use wakelab_sched::runqueue::{
 };
 use wakelab_workload::{Group, Workload};
 
-/// What the CPUs' run queues of all groups share.
+/// The state that the CPUs' run queues of all groups share.
 #[derive(Debug)]
 pub struct TaskGroups {
     /// By group.
@@ -46,17 +46,17 @@ pub fn check(kernel: &Preset, workload: &Workload, softirq_util: bool) -> Result
     let Some(first) = workload.groups.first() else { return Ok(()) };
     let refused = |what: &str| Err(SimError::Kernel(format!("{}: group {:?}: {what}", kernel.name, first.name)));
     if kernel.pelt.runnable_load {
-        return refused("the averages of groups are modelled since 5.10; expected a kernel from v5.10 on");
+        return refused("the averages of groups are modelled from 5.10 on; expected v5.10 or a later kernel");
     }
     if !kernel.groups.cpu_idle && workload.groups.iter().any(|group| group.idle) {
-        return refused("groups with idle = true came with 5.15 (cpu.idle); expected a kernel from v5.15 on");
+        return refused("groups with idle = true were added in 5.15 (cpu.idle); expected v5.15 or a later kernel");
     }
     let bursts = |group: &Group| group.max.is_some_and(|max| max.burst != 0);
     if !kernel.groups.burst && workload.groups.iter().any(bursts) {
-        return refused("bursts came with 5.14 (cpu.max.burst); expected no burst, or a kernel from v5.15 on");
+        return refused("bursts were added in 5.14 (cpu.max.burst); expected no burst, or v5.15 or a later kernel");
     }
     if !softirq_util {
-        return refused("utilisation without softirq time is not modelled with groups; expected softirq_util on");
+        return refused("utilisation without softirq time is not modelled with groups; expected softirq_util to be on");
     }
     Ok(())
 }

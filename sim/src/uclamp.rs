@@ -23,7 +23,7 @@ use wakelab_sched::select::Uclamp;
 use wakelab_sched::uclamp::{GroupUclamp, RqUclamp, TaskUclamp, UclampSystem};
 use wakelab_workload::{Call, Op};
 
-/// What the system keeps of clamps.
+/// The system's state of clamps.
 #[derive(Clone, Debug)]
 pub struct UclampState {
     system: UclampSystem,
@@ -36,7 +36,7 @@ pub struct UclampState {
     rqs: Vec<RqUclamp>,
 }
 
-/// What does not change during a run.
+/// The constant data of clamps.
 #[derive(Clone, Debug)]
 pub struct UclampModel {
     system: UclampSystem,
@@ -67,7 +67,8 @@ impl UclampModel {
             }
             if !found {
                 let some: Vec<&str> = workload.tasks.iter().map(|task| task.name.as_str()).take(8).collect();
-                let what = format!("{clamp}: the workload has no task of this name; its first are {}", some.join(", "));
+                let what =
+                    format!("{clamp}: the workload has no task of this name; its first tasks are {}", some.join(", "));
                 return Err(SimError::Workload(what));
             }
         }
@@ -90,7 +91,7 @@ impl UclampModel {
         }
         if !kernel.core.uclamp {
             let name = kernel.name;
-            let what = "utilisation clamps are set, and its are not modelled; those of v5.10 and later are";
+            let what = "utilisation clamps are set, but this kernel's are not modelled; expected v5.10 or later";
             return Err(SimError::Kernel(format!("{name}: {what}")));
         }
         Ok(Some(UclampModel { system, after_enqueue: kernel.core.uclamp_after_enqueue, tasks, groups, of_groups }))

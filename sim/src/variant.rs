@@ -78,11 +78,15 @@ impl fmt::Display for VariantError {
                 write!(f, "nothing in the model acts on {feature}, so switching it would change nothing")
             }
             VariantError::SameEitherWay(kernel, feature) => {
-                write!(f, "{kernel} lists {feature}, and its run queues do the same with and without")
+                write!(f, "{kernel} lists {feature}, but its run queues do the same with and without it")
             }
             VariantError::NotRead(kernel, feature) => {
                 let source = feature.source();
-                write!(f, "{kernel} has no feature {feature} (it is in {source}), and its run queues do not read it")
+                write!(
+                    f,
+                    "{kernel} does not have the feature {feature} (it is in {source}), and its run queues do not \
+                           read it"
+                )
             }
         }
     }
@@ -108,7 +112,7 @@ impl Variant {
         Self::with_usual(kernel, switches, PmSide::usual(machine))
     }
 
-    /// What tells its scheduler of sched_ext from all others ([`Scheduler::identity`]); `None` for the fair class.
+    /// Returns the identity of its sched_ext scheduler ([`Scheduler::identity`]); `None` for the fair class.
     pub fn scheduler_identity(&self) -> Option<&str> {
         self.scheduler.as_deref().map(Scheduler::identity)
     }
@@ -227,25 +231,24 @@ impl fmt::Display for PowerSideError {
                 write!(f, " Expected one of {}", known.join(", "))
             }
             PowerSideError::Khz { option, given } => {
-                write!(f, "{option}={given} is no frequency; expected kHz, 1000 to 20000000")
+                write!(f, "{option}={given} is not a frequency; expected kHz, 1000 to 20000000")
             }
             PowerSideError::Cpus { option, given } => {
                 write!(
                     f,
-                    "{given} names no CPUs; expected {option}:4=kHz or {option}:0-3=kHz, {} of them at most",
+                    "{given} names no CPUs; expected {option}:4=kHz or {option}:0-3=kHz, at most {} of them",
                     Caps::MAX
                 )
             }
-            PowerSideError::Twice(first, last) => write!(f, "{first} and {last}; expected one of them"),
+            PowerSideError::Twice(first, last) => {
+                write!(f, "{first} and {last} exclude each other; give only one of them")
+            }
             PowerSideError::Setspeed(governor) => {
-                write!(
-                    f,
-                    "setspeed changes nothing with the governor {governor}; expected governor=userspace beside it"
-                )
+                write!(f, "setspeed changes nothing with the governor {governor}; give governor=userspace with it")
             }
             PowerSideError::NoGovernor(what) => write!(
                 f,
-                "{what} changes nothing without a governor: frequencies and idle states are simulated where a side \
+                "{what} changes nothing without a governor: frequencies and idle states are simulated only if a side \
                  asks for one, as in governor=schedutil"
             ),
         }
@@ -420,7 +423,7 @@ mod tests {
         let error = side("governor=shedutil").unwrap_err().to_string();
         assert!(error.contains("did you mean `schedutil`?"), "{error}");
         let twice = side("governor=schedutil,governor=performance").unwrap_err().to_string();
-        assert_eq!(twice, "governor=schedutil and governor=performance; expected one of them");
+        assert_eq!(twice, "governor=schedutil and governor=performance exclude each other; give only one of them");
         let unread = side("governor=schedutil,setspeed=2000000").unwrap_err().to_string();
         assert!(unread.starts_with("setspeed changes nothing with the governor schedutil"), "{unread}");
         let error = side("governor=schedutil,freq_cap:3-1=1000000").unwrap_err().to_string();
@@ -430,6 +433,6 @@ mod tests {
         assert_eq!([2, 4, 6].map(|cpu| by_cpu.freq_caps.of(cpu)), [Some(1_000_000), None, Some(2_000_000)]);
         assert_eq!((by_cpu.freq_cap, by_cpu.hw_pressure.of(100)), (None, Some(1_500_000)));
         let error = side("governor=schedutil,freq_cap=fast").unwrap_err().to_string();
-        assert_eq!(error, "freq_cap=fast is no frequency; expected kHz, 1000 to 20000000");
+        assert_eq!(error, "freq_cap=fast is not a frequency; expected kHz, 1000 to 20000000");
     }
 }

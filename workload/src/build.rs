@@ -53,7 +53,7 @@ fn build_found(
 /// A workload as `wakelab workload show` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// What it is: a sentence and, after an empty line, the rest. Empty for a file.
+    /// A sentence about the workload and, after an empty line, the rest. Empty for a file.
     pub doc: String,
     /// What the case does. Empty for a file.
     pub case_doc: String,
@@ -109,8 +109,8 @@ pub fn published_run(name: &str) -> ShortestRun {
     by_name(name).map_or_else(ShortestRun::default, |(benchmark, case)| benchmark.published_run(case))
 }
 
-/// Returns the shortest run of the workload of that name whose result means anything: 0 for a file, of which nobody
-/// knows, and for an unknown name.
+/// Returns the shortest run of the workload of that name whose result means anything: 0 for a file, about which nothing
+/// is known, and for an unknown name.
 pub fn shortest_run(name: &str) -> ShortestRun {
     by_name(name).map_or_else(ShortestRun::default, |(benchmark, case)| benchmark.shortest_run(case))
 }
@@ -175,8 +175,8 @@ impl Found {
             Err(WorkloadError::new(About::Load, what).with_hint(Some(hint.to_owned())))
         };
         match (self.load_is_rate(), matches!(load, Load::PerSecond(_))) {
-            (true, false) => wrong("a rate", "as 50/s; 10..400/s is a sweep from 10 to 400 a second"),
-            (false, true) => wrong("no rate", "as 28 instances, or 25% of the CPUs"),
+            (true, false) => wrong("a rate", "such as 50/s; 10..400/s is a sweep from 10 to 400 a second"),
+            (false, true) => wrong("a number of instances or a percentage", "such as 28 instances, or 25% of the CPUs"),
             _ => Ok(()),
         }
     }
@@ -224,7 +224,7 @@ fn of_benchmark(
     let values = Values::new(&full_name(benchmark, case), &benchmark.params(case), options)?;
     let tasks = benchmark.nr_tasks(case, instances, &values);
     if tasks > TASKS_MAX {
-        let what = format!("{instances} instances are {tasks} tasks; expected {TASKS_MAX} at most");
+        let what = format!("{instances} instances make {tasks} tasks; expected at most {TASKS_MAX}");
         return Err(WorkloadError::new(About::Load, what));
     }
     let measures = benchmark.measures(case, &values);
@@ -270,6 +270,6 @@ fn find(name: &str, lenient: bool) -> Result<(Found, Vec<WorkloadError>), Worklo
     let names = names();
     let like = nearest(name, names.iter().map(String::as_str));
     let what = format!("there is no workload {name:?}{}", suggest(&like));
-    let hint = "`wakelab workload list` describes all; a path ends in .toml, or in .json if it is rt-app's";
+    let hint = "`wakelab workload list` shows all workloads; the path of a file ends in .toml, or in .json for rt-app";
     Err(WorkloadError::new(About::Name, what).with_hint(Some(hint.to_owned())))
 }

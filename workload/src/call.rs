@@ -1,5 +1,5 @@
-//! System calls other than messages and forks, and what the kernel does in them: mutexes, condition variables,
-//! barriers, semaphores, work for kworkers, lists, timers, nice values, slices.
+//! System calls other than messages and forks, and the kernel's part in them: mutexes, condition variables, barriers,
+//! semaphores, work for kworkers, lists, timers, nice values, slices.
 //!
 //! Mutexes, conditions, barriers, semaphores, workqueues and lists are resources of a workload, as channels are: they
 //! are in [`Workload::channels`](crate::Workload::channels), and a step names them by the task's own numbers, as `Send`
@@ -78,8 +78,8 @@ pub enum Call {
     QueueWork {
         /// Which workqueue.
         workqueue: u32,
-        /// What the kworker does with the item: index in [`Workload::programs`](crate::Workload::programs), from the
-        /// first step to the end. It has the task's resources, by the task's numbers.
+        /// The program that the kworker runs for the item: index in [`Workload::programs`](crate::Workload::programs),
+        /// from the first step to the end. It has the task's resources, by the task's numbers.
         program: u32,
     },
     /// Adds the task to the head of a list, wakes the task that awaits the list, and waits to be answered by
@@ -236,7 +236,7 @@ impl Call {
     }
 }
 
-/// From when a timer's periods are counted, as in rt-app's `timer`.
+/// The time from which a timer's periods are counted, as in rt-app's `timer`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimerMode {
@@ -270,7 +270,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns what messages and the keys of files call it.
+    /// Returns its name in messages and in the keys of files.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Channel => "channel",

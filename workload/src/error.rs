@@ -1,4 +1,4 @@
-//! What is wrong with a workload.
+//! Errors of workloads that cannot be built.
 
 use std::fmt;
 use std::path::PathBuf;

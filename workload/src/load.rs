@@ -1,15 +1,15 @@
-//! How much of a workload: instances, per cent of the CPUs, or a rate.
+//! The load, which is how much of a workload runs: instances, a percentage of the CPUs, or a rate.
 
 use std::fmt;
 
 /// How much of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Load {
-    /// So many instances, 1 or more.
+    /// A number of instances, 1 or more.
     Instances(u32),
-    /// So many instances as this is of the CPUs, in per cent, 1 or more.
+    /// As many instances as this percentage of the CPUs, 1 or more.
     Percent(u32),
-    /// So many things a second, 1 or more, one after another.
+    /// Transactions per second, 1 or more, one after another.
     PerSecond(u32),
 }
 
@@ -25,7 +25,10 @@ pub struct LoadError {
 
 impl LoadError {
     fn new(what: impl Into<String>) -> Self {
-        LoadError { what: what.into(), example: "as 28, 1,2,4,8, 1..8/1, 25%, 25%..200%/25% or 10..400/s".to_owned() }
+        LoadError {
+            what: what.into(),
+            example: "such as 28, 1,2,4,8, 1..8/1, 25%, 25%..200%/25% or 10..400/s".to_owned(),
+        }
     }
 }
 
@@ -40,21 +43,20 @@ impl fmt::Display for Load {
 }
 
 impl Load {
-    /// The most instances that a load may come to. More than any table prints, and it keeps a slip of the pen from
-    /// taking all memory.
+    /// The most instances that a load may have: more than any table prints, and few enough that a typing error does not
+    /// take all memory.
     pub const INSTANCES_MAX: u32 = 100_000;
 
-    /// The highest load in per cent of the CPUs.
+    /// The highest load, in % of the CPUs.
     pub const PERCENT_MAX: u32 = 100_000;
 
-    /// The highest rate, a second: 10 us each.
+    /// The highest rate, per second: 10 us for each transaction.
     pub const RATE_MAX: u32 = 100_000;
 
     /// The most loads in a list.
     pub const LIST_MAX: usize = 1_000;
 
-    /// How many instances that is on a machine of so many CPUs, what is not whole being rounded down; of a rate, the
-    /// rate.
+    /// Returns the number of instances on a machine of `nr_cpus` CPUs, rounded down; of a rate, the rate.
     ///
     /// # Errors
     /// Where it is none, or more than [`Load::INSTANCES_MAX`].
@@ -64,10 +66,10 @@ impl Load {
             Load::Percent(n) => (u64::from(nr_cpus) * u64::from(n) / 100, format!("{self} of {nr_cpus} CPUs")),
         };
         match u32::try_from(instances) {
-            Ok(0) => Err(LoadError::new(format!("a load of {says} is no instance; expected 1 or more"))),
+            Ok(0) => Err(LoadError::new(format!("a load of {says} is less than one instance; expected 1 or more"))),
             Ok(n) if n <= Self::INSTANCES_MAX => Ok(n),
             _ => Err(LoadError::new(format!(
-                "a load of {says} is {instances} instances; expected {} at most",
+                "a load of {says} makes {instances} instances; expected at most {}",
                 Self::INSTANCES_MAX
             ))),
         }
@@ -85,10 +87,10 @@ impl Load {
         for part in text.split(',') {
             for load in parse_part(part.trim(), text)? {
                 if loads.contains(&load) {
-                    return Err(LoadError::new(format!("the load {load} comes twice in {text:?}; expected it once")));
+                    return Err(LoadError::new(format!("{text:?} has the load {load} twice; give it once")));
                 }
                 if loads.len() == Self::LIST_MAX {
-                    let what = format!("{text:?} is too many loads; expected {} at most", Self::LIST_MAX);
+                    let what = format!("{text:?} has too many loads; expected at most {}", Self::LIST_MAX);
                     return Err(LoadError::new(what));
                 }
                 loads.push(load);
@@ -115,7 +117,7 @@ fn parse_part(part: &str, whole: &str) -> Result<Vec<Load>, LoadError> {
         (Load::Instances(from), Load::Instances(to), Load::Instances(step)) => (Load::Instances, from, to, step),
         (Load::Percent(from), Load::Percent(to), Load::Percent(step)) => (Load::Percent, from, to, step),
         _ => {
-            let what = format!("the range {part} mixes instances and per cent; expected one of them in all three");
+            let what = format!("the range {part} mixes instances and per cent; use one of them for all three numbers");
             return Err(LoadError::new(what));
         }
     };
@@ -129,13 +131,14 @@ fn parse_part(part: &str, whole: &str) -> Result<Vec<Load>, LoadError> {
 fn parse_one(text: &str, whole: &str) -> Result<Load, LoadError> {
     let wrong = || {
         LoadError::new(format!(
-            "{text:?} in {whole:?} is no load; expected a whole number of instances, or of per cent of the CPUs"
+            "{text:?} in {whole:?} is not a load; expected a whole number of instances, or a whole percentage of the \
+             CPUs"
         ))
     };
     let (digits, percent) = text.strip_suffix('%').map_or((text, false), |digits| (digits, true));
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(if text.is_empty() && whole.is_empty() {
-            LoadError::new("the load is empty; expected a number of instances, or of per cent of the CPUs")
+            LoadError::new("the load is empty; expected a number of instances, or a percentage of the CPUs")
         } else {
             wrong()
         });
@@ -143,10 +146,10 @@ fn parse_one(text: &str, whole: &str) -> Result<Load, LoadError> {
     let max = if percent { Load::PERCENT_MAX } else { Load::INSTANCES_MAX };
     let (sign, too_high) = (if percent { "%" } else { "" }, digits.parse().map_or(true, |n: u32| n > max));
     if too_high {
-        return Err(LoadError::new(format!("a load of {text} is too high; expected {max}{sign} at most")));
+        return Err(LoadError::new(format!("a load of {text} is too high; expected at most {max}{sign}")));
     }
     match digits.parse().map_err(|_| wrong())? {
-        0 => Err(LoadError::new(format!("a load of {text} is none; expected 1{sign} or more"))),
+        0 => Err(LoadError::new(format!("a load of {text} runs nothing; expected 1{sign} or more"))),
         n if percent => Ok(Load::Percent(n)),
         n => Ok(Load::Instances(n)),
     }
@@ -174,10 +177,10 @@ fn parse_rates(text: &str, part: &str, whole: &str) -> Result<Vec<Load>, LoadErr
 /// A rate that can be.
 fn check_rate(rate: u32) -> Result<u32, LoadError> {
     match rate {
-        0 => Err(LoadError::new("a load of 0/s is none; expected 1/s or more")),
+        0 => Err(LoadError::new("a load of 0/s runs nothing; expected 1/s or more")),
         rate if rate > Load::RATE_MAX => {
             let most = Load::RATE_MAX;
-            Err(LoadError::new(format!("a load of {rate}/s is too high; expected {most}/s at most")))
+            Err(LoadError::new(format!("a load of {rate}/s is too high; expected at most {most}/s")))
         }
         rate => Ok(rate),
     }
@@ -186,8 +189,8 @@ fn check_rate(rate: u32) -> Result<u32, LoadError> {
 fn rate_number(text: &str, part: &str, whole: &str) -> Result<u32, LoadError> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = digits.then(|| text.parse().ok()).flatten();
-    let expected = "expected a whole number a second, such as 50/s";
-    number.ok_or_else(|| LoadError::new(format!("{part:?} in {whole:?} is no load; {expected}")))
+    let expected = "expected a whole number per second, such as 50/s";
+    number.ok_or_else(|| LoadError::new(format!("{part:?} in {whole:?} is not a load; {expected}")))
 }
 
 #[cfg(test)]
@@ -221,41 +224,42 @@ mod tests {
         assert_eq!((list("10..40/s").len(), list("7..7/s")), (3, vec!["7/s".to_owned()]));
         assert_eq!(list("60000..100000/s"), ["60000/s", "100000/s"]);
         for (text, says) in [
-            ("0/s", "a load of 0/s is none; expected 1/s or more"),
-            ("100001/s", "a load of 100001/s is too high; expected 100000/s at most"),
+            ("0/s", "a load of 0/s runs nothing; expected 1/s or more"),
+            ("100001/s", "a load of 100001/s is too high; expected at most 100000/s"),
             ("400..10/s", "the range 400..10/s is empty; expected its start not above its end"),
             ("10..400/0/s", "the range 10..400/0/s has a step of 0; expected 1 or more"),
         ] {
             assert_eq!(error(text), says, "{text}");
         }
         for text in ["/s", "x/s", "5%/s", "1..5%/s", "1..5/x/s", "..5/s", "-1/s", "5/m"] {
-            assert!(error(text).contains("is no load; expected a whole number"), "{text}: {}", error(text));
+            assert!(error(text).contains("is not a load; expected a whole number"), "{text}: {}", error(text));
         }
     }
 
     #[test]
     fn what_is_no_load_says_what_was_expected() {
         for (text, says) in [
-            ("", "the load is empty; expected a number of instances, or of per cent of the CPUs"),
-            ("0", "a load of 0 is none; expected 1 or more"),
-            ("0%", "a load of 0% is none; expected 1% or more"),
-            ("100001", "a load of 100001 is too high; expected 100000 at most"),
-            ("99999999999%", "a load of 99999999999% is too high; expected 100000% at most"),
+            ("", "the load is empty; expected a number of instances, or a percentage of the CPUs"),
+            ("0", "a load of 0 runs nothing; expected 1 or more"),
+            ("0%", "a load of 0% runs nothing; expected 1% or more"),
+            ("100001", "a load of 100001 is too high; expected at most 100000"),
+            ("99999999999%", "a load of 99999999999% is too high; expected at most 100000%"),
             ("1..8", "the range 1..8 has no step; expected FROM..TO/STEP"),
             ("1..8/0", "the range 1..8/0 has a step of 0; expected 1 or more"),
             ("8..1/1", "the range 8..1/1 is empty; expected its start not above its end"),
-            ("1..8/5%", "the range 1..8/5% mixes instances and per cent; expected one of them in all three"),
-            ("1..1001/1", "\"1..1001/1\" is too many loads; expected 1000 at most"),
-            ("1,2,1", "the load 1 comes twice in \"1,2,1\"; expected it once"),
+            ("1..8/5%", "the range 1..8/5% mixes instances and per cent; use one of them for all three numbers"),
+            ("1..1001/1", "\"1..1001/1\" has too many loads; expected at most 1000"),
+            ("1,2,1", "\"1,2,1\" has the load 1 twice; give it once"),
         ] {
             assert_eq!(error(text), says, "{text}");
         }
         for text in ["many", "-1", "+1", "1.5", "1,", ",", "%", "1..x/1", "1../1", "..4/1", "1 2", "0x10", "1..4/"] {
-            assert!(error(text).contains("is no load; expected a whole number of instances"), "{text}");
+            assert!(error(text).contains("is not a load; expected a whole number of instances"), "{text}");
         }
         assert_eq!(
             Load::parse_list("0").unwrap_err().to_string(),
-            "a load of 0 is none; expected 1 or more\n  hint: as 28, 1,2,4,8, 1..8/1, 25%, 25%..200%/25% or 10..400/s"
+            "a load of 0 runs nothing; expected 1 or more\n  hint: such as 28, 1,2,4,8, 1..8/1, 25%, 25%..200%/25% or \
+             10..400/s"
         );
     }
 
@@ -266,8 +270,8 @@ mod tests {
         assert_eq!(Load::Percent(25).instances(6), Ok(1));
         assert_eq!(Load::Instances(7).instances(1), Ok(7));
         let says = |load: Load, cpus| load.instances(cpus).unwrap_err().what;
-        assert_eq!(says(Load::Percent(25), 2), "a load of 25% of 2 CPUs is no instance; expected 1 or more");
-        assert_eq!(says(Load::Instances(0), 2), "a load of 0 is no instance; expected 1 or more");
-        assert!(says(Load::Percent(100_000), 8192).contains("8192000 instances; expected 100000 at most"));
+        assert_eq!(says(Load::Percent(25), 2), "a load of 25% of 2 CPUs is less than one instance; expected 1 or more");
+        assert_eq!(says(Load::Instances(0), 2), "a load of 0 is less than one instance; expected 1 or more");
+        assert!(says(Load::Percent(100_000), 8192).contains("8192000 instances; expected at most 100000"));
     }
 }

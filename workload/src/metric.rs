@@ -1,9 +1,9 @@
-//! What a run can be measured by.
+//! The metrics by which a run can be measured.
 
 use wakelab_input::did_you_mean;
 
-/// The metrics that are computed of a run. `throughput`: transactions (`done`) a second of the measured time. [`TIME`].
-/// Latencies of transactions, rates of seconds, frames, and periods of threads with a timer.
+/// The metrics that can be computed for a run. `throughput`: transactions (`done`) a second of the measured time.
+/// [`TIME`]. Latencies of transactions, rates of seconds, frames, and periods of threads with a timer.
 pub const METRICS: &[&str] = &[
     "throughput",
     TIME,
@@ -52,8 +52,8 @@ pub const RATE_90PCT: &str = "rate_90pct";
 /// The metric `rate_max`: the most.
 pub const RATE_MAX: &str = "rate_max";
 
-/// The metric `latency_mean`: the mean of the time that transactions took, in us. What a number of things took that
-/// were done one after another is in proportion to it, so that the ratio of two is that of the times.
+/// The metric `latency_mean`: the mean of the time that transactions took, in us. A sequence of transactions takes a
+/// time in proportion to it, so the ratio of two means is the ratio of the times.
 pub const LATENCY_MEAN: &str = "latency_mean";
 
 /// The metric `frame_mean`: the same in ms, of frames and of other long transactions.
@@ -65,12 +65,12 @@ pub const FRAME_MAX: &str = "frame_max";
 /// The metric `missed_16ms`: how many of the frames took longer than 16 ms, in per cent (Jankbench's jank).
 pub const MISSED_16MS: &str = "missed_16ms";
 
-/// The metric `missed_periods`: of how many periods of threads that wait for a periodic timer the work was done after
-/// the next had begun, in per cent (rt-app's negative slack).
+/// The metric `missed_periods`: how many of the periods of threads that wait for a periodic timer were late, their work
+/// not done before the next period began, in per cent (rt-app's negative slack).
 pub const MISSED_PERIODS: &str = "missed_periods";
 
-/// The metric `slack_mean`: how long before the begin of the next period such threads are done, the mean of all
-/// periods, in us; negative slack of missed periods is in it (`slack` in rt-app's log). More is better.
+/// The metric `slack_mean`: how long before the next period begins such threads are done, as the mean of all periods,
+/// in us; the negative slack of missed periods counts too (`slack` in rt-app's log). More is better.
 pub const SLACK_MEAN: &str = "slack_mean";
 
 /// The metric `time`: from the first `begin` of a transaction that is done to the exit of the last task, in seconds.
@@ -93,7 +93,7 @@ pub(crate) fn refuse(metric: &str) -> Option<(String, String)> {
     if METRICS.contains(&metric) {
         return None;
     }
-    let what = format!("no metric {metric:?} is computed of a run; expected {}", METRICS.join(", "));
+    let what = format!("unknown metric {metric:?}; expected {}", METRICS.join(", "));
     let hint = did_you_mean(metric, METRICS.iter().copied());
     let hint =
         hint.unwrap_or_else(|| "\"done\" in a program counts one more transaction, whose unit is `unit`".to_owned());

@@ -51,7 +51,7 @@ pub enum Op {
     /// Work in a softirq that this task's system call raised, on its CPU. What follows up to the next `Run`, `Recv` or
     /// `Sleep` is done in interrupt context: wake-ups in it are not from a task.
     Softirq(Work),
-    /// Puts a message into a channel and wakes one task that waits for it. Blocks while the channel is full.
+    /// Puts a message into a channel and wakes one task that waits for one. Blocks while the channel is full.
     Send {
         /// Which of the task's channels.
         channel: u32,
@@ -83,14 +83,14 @@ pub enum Op {
     },
     /// A transaction begins: the time is noted.
     Begin,
-    /// A transaction is done: one more of the workload's metric, and the time since `Begin` is a latency.
+    /// A transaction ends: it counts for the workload's metric, and the time since `Begin` is its latency.
     Done,
-    /// A system call other than messages and forks.
+    /// A system call that is neither a message nor a fork.
     Call(Call),
 }
 
 impl Op {
-    /// Returns the system call that this step is. Returns `None` if it is none.
+    /// Returns this step's system call, or `None` if the step is not one.
     #[inline]
     pub fn call(&self) -> Option<Call> {
         match *self {
@@ -131,10 +131,10 @@ pub struct Program {
 pub struct Channel {
     /// The name, for deadlock reports.
     pub name: String,
-    /// How many messages a channel holds, how many tasks meet at a barrier, and what [`Kind`] says of the others, 1 or
+    /// How many messages a channel holds, how many tasks meet at a barrier, or for others what [`Kind`] says; 1 or
     /// more.
     pub capacity: u32,
-    /// What using a channel costs beside the work of the steps; of no meaning for other resources.
+    /// The costs of using a channel, besides the work of the steps; they mean nothing for other resources.
     pub costs: ChannelCosts,
 }
 
@@ -145,21 +145,21 @@ impl Channel {
     }
 }
 
-/// What using a channel costs beside the work of the steps.
+/// The costs of using a channel, besides the work of the steps.
 ///
 /// A channel that many tasks write to is a kernel object whose cache lines follow its users: a pipe's mutex, its head
 /// and tail, its buffers, its wait queues (`struct pipe_inode_info`). A task finds them in its cache if its CPU was the
 /// last to use the channel. By default only the message costs anything, all that the machine's `cold_message` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ChannelCosts {
-    /// What fetching the channel's own cache lines costs whoever writes or reads, if another CPU used the channel last,
-    /// in % of the machine's `cold_message` for these two CPUs, 0 to [`Self::MAX_PCT`].
+    /// The cost of fetching the channel's own cache lines for whoever writes or reads, if another CPU used the channel
+    /// last, in % of the machine's `cold_message` for these two CPUs, 0 to [`Self::MAX_PCT`].
     pub own_lines_pct: u32,
-    /// What fetching a message's cache lines costs its reader, if another CPU wrote it, in % of `cold_message`, 0 to
-    /// [`Self::MAX_PCT`].
+    /// The cost of fetching a message's cache lines for its reader, if another CPU wrote it, in % of `cold_message`, 0
+    /// to [`Self::MAX_PCT`].
     pub message_lines_pct: u32,
-    /// What a task that waited in the call does more than one that did not, when it goes on, ns at full speed: it
-    /// entered a wait queue, leaves it, and takes the lock again.
+    /// The extra work of a task that waited in the call, when it goes on, ns at full speed: it entered a wait queue,
+    /// leaves it, and takes the lock again.
     pub waited_ns: u64,
 }
 
@@ -236,12 +236,13 @@ pub enum Realtime {
     Deadline(Deadline),
 }
 
-/// What a task of SCHED_DEADLINE reserves (`sched_runtime`, `sched_deadline`, `sched_period` of `sched_setattr()`).
+/// The reservation of a task of SCHED_DEADLINE (`sched_runtime`, `sched_deadline`, `sched_period` of
+/// `sched_setattr()`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Deadline {
-    /// For how long it runs in each period, ns at full speed.
+    /// How long it runs in each period, ns at full speed.
     pub runtime_ns: u64,
-    /// Within which time of the period's begin, ns.
+    /// The time from the period's start within which it has to run, ns.
     pub deadline_ns: u64,
     /// The period, ns.
     pub period_ns: u64,
@@ -264,12 +265,12 @@ impl Deadline {
             return Err(format!("a runtime of {runtime_ns} ns; expected {} ns or more", Self::RUNTIME_MIN));
         }
         if deadline_ns < runtime_ns {
-            let what = format!("a deadline of {deadline_ns} ns, before the runtime of {runtime_ns} ns is over");
-            return Err(what + "; expected the runtime or more");
+            let what = format!("the deadline of {deadline_ns} ns is shorter than the runtime of {runtime_ns} ns");
+            return Err(what + "; expected at least the runtime");
         }
         if period_ns < deadline_ns {
-            let what = format!("a period of {period_ns} ns, shorter than the deadline of {deadline_ns} ns");
-            return Err(what + "; expected the deadline or more");
+            let what = format!("the period of {period_ns} ns is shorter than the deadline of {deadline_ns} ns");
+            return Err(what + "; expected at least the deadline");
         }
         if !Self::PERIODS.contains(&period_ns) {
             return Err(format!("a period of {period_ns} ns; expected 100 us to 4194304 us"));
@@ -278,7 +279,7 @@ impl Deadline {
     }
 }
 
-/// A source of interrupts: each of its CPUs is interrupted so often, and for so long.
+/// A source of interrupts: how often each of its CPUs is interrupted, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interrupt {
     /// Its name.
@@ -289,7 +290,7 @@ pub struct Interrupt {
     pub period: Work,
     /// How long the handler takes, with interrupts off, ns at full speed.
     pub time_ns: u64,
-    /// How long the softirq takes that it raises, ns at full speed; 0 without one.
+    /// How long the softirq that it raises takes, ns at full speed; 0 without one.
     pub softirq_ns: u64,
 }
 
@@ -379,7 +380,7 @@ pub struct Workload {
     /// Interrupts that come whatever the tasks do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interrupts: Vec<Interrupt>,
-    /// What an administrator does during the run, the earliest first.
+    /// The changes that an administrator makes during the run, the earliest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
@@ -387,13 +388,13 @@ pub struct Workload {
 /// Something that an administrator does during the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// When, ns from the start of the run. At 0 it is done before a scheduler is loaded.
+    /// When it happens, ns from the start of the run. At 0 it happens before a scheduler is loaded.
     pub at_ns: u64,
     /// What.
     pub what: Changed,
 }
 
-/// What an administrator changes.
+/// The kinds of changes that an administrator makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Changed {
@@ -418,14 +419,14 @@ pub enum Changed {
     Idle {
         /// A number of [`Workload::groups`], from 1.
         group: u32,
-        /// What it is from now on.
+        /// The new value.
         idle: bool,
     },
     /// `cpu.max` and `cpu.max.burst` of a group.
     Max {
         /// A number of [`Workload::groups`], from 1.
         group: u32,
-        /// What it is from now on; `None` for no limit.
+        /// The new limit; `None` for none.
         max: Option<CpuMax>,
     },
     /// A group is made (`mkdir`): until then it is not there.
@@ -476,14 +477,14 @@ pub struct Group {
     pub autogroup: bool,
 }
 
-/// How much run time the tasks of a group have in each period, on all CPUs together (`cpu.max`, `cpu.max.burst`).
+/// The run time of a group's tasks in each period, on all CPUs together (`cpu.max`, `cpu.max.burst`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CpuMax {
     /// The run time, ns; 1 ms or more.
     pub quota: u64,
     /// The period, ns; 1 ms to 1 s.
     pub period: u64,
-    /// What may be saved up of earlier periods, ns; at most the quota.
+    /// The unused run time of earlier periods that may be saved up, ns; at most the quota.
     pub burst: u64,
 }
 
@@ -507,7 +508,7 @@ impl Workload {
                 Some(own) => {
                     own.retain(|cpu| cpus.contains(cpu));
                     if own.is_empty() {
-                        return Err(format!("none of these CPUs is one that {} may use", task.name));
+                        return Err(format!("{} may use none of these CPUs", task.name));
                     }
                 }
                 None => task.affinity = Some(cpus.to_vec()),
@@ -516,7 +517,7 @@ impl Workload {
         for set in &mut self.cpu_sets {
             set.retain(|cpu| cpus.contains(cpu));
             if set.is_empty() {
-                return Err("none of these CPUs is in a set that a program asks for".to_owned());
+                return Err("a program asks for a set of CPUs that has none of these".to_owned());
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::{Channel, Op, Program, Task, Work, Workload};
 
-/// Tasks that run and sleep in turn, all from the start. A transaction is one round.
+/// Builds tasks that run and sleep in turn, all from the start. A transaction is one round.
 pub fn run_sleep(tasks: u32, run: Work, sleep: Work) -> Workload {
     let ops = vec![Op::Begin, Op::Run(run), Op::Done, Op::Sleep(sleep), Op::Repeat { to: 0, times: None }];
     let program = Program { name: "run_sleep".to_owned(), ops };
@@ -10,8 +10,8 @@ pub fn run_sleep(tasks: u32, run: Work, sleep: Work) -> Workload {
     workload("run_sleep", vec![program], vec![], tasks)
 }
 
-/// A task for each program, all from the start; `resources` are the names and capacities of channels, which each task
-/// has in this order.
+/// Builds a task for each program, all from the start; `resources` are the names and capacities of channels, which
+/// each task has in this order.
 pub fn of_programs(programs: Vec<Vec<Op>>, resources: &[(&str, u32)]) -> Workload {
     let channels: Vec<u32> = (0..resources.len() as u32).collect();
     let tasks = (0..programs.len() as u32).map(|n| task(format!("task {n}"), n, channels.clone())).collect();
@@ -21,7 +21,7 @@ pub fn of_programs(programs: Vec<Vec<Op>>, resources: &[(&str, u32)]) -> Workloa
     workload("programs", programs, resources.iter().map(channel).collect(), tasks)
 }
 
-/// Pairs of tasks that pass a message to and fro, with 1 us of work on each side. A transaction is one round.
+/// Builds pairs of tasks that pass a message to and fro, with 1 us of work on each side. A transaction is one round.
 pub fn ping_pong(pairs: u32) -> Workload {
     let run = Op::Run(Work::uniform(1_000, 0));
     let send = |channel| Op::Send { channel, sync: false };
@@ -38,8 +38,8 @@ pub fn ping_pong(pairs: u32) -> Workload {
     workload("ping_pong", programs, channels, tasks)
 }
 
-/// One task that forks so many children (one at least), each of which runs 10 us and exits, waits for all, and starts
-/// again. A transaction is one round.
+/// Builds one task that forks `children` children (at least one), each of which runs 10 us and exits, waits for all,
+/// and starts again. A transaction is one round.
 pub fn fork_exit(children: u32) -> Workload {
     let child = vec![Op::Run(Work::uniform(10_000, 0)), Op::Exit];
     let parent = [Op::Begin]

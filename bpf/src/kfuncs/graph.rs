@@ -9,7 +9,7 @@ use crate::machine::{Kernel, Machine};
 use crate::maps::errno::EINVAL;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What a node in a tree or list costs, bytes.
+/// The cost of a node in a tree or list, bytes.
 pub(super) const NODE_COST: u64 = 128;
 
 /// All trees and lists. A root without nodes is not kept.
@@ -146,7 +146,7 @@ impl Machine {
             }
             // The verifier: rbtree_remove, and what unlocks, is not allowed in such a callback.
             if self.graph.changes != changes {
-                return Err(Fault::argument("bpf_rbtree_add", "a less() that changes no tree and no list"));
+                return Err(Fault::argument("bpf_rbtree_add", "a less() that does not change trees or lists"));
             }
         }
         // The callback may have released the object.

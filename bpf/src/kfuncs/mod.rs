@@ -178,7 +178,7 @@ impl Machine {
     fn arena_arg(&self, own: Own, handle: u64) -> Result<u32, Fault> {
         self.maps
             .number(handle)
-            .ok_or_else(|| Fault::argument(own.name(), format!("an arena, and {handle:#x} is no map")))
+            .ok_or_else(|| Fault::argument(own.name(), format!("an arena, but {handle:#x} is not a map")))
     }
 
     fn no_such(own: Own) -> Fault {

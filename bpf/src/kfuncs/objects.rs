@@ -10,10 +10,10 @@ use crate::fault::{Fault, FaultKind};
 use crate::machine::{Kernel, Machine};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an object costs besides its region, and what a place that has a reference does, bytes.
+/// The cost of an object besides its region, and of an address that has a reference, bytes.
 const OBJECT_COST: u64 = 64;
 
-/// What is left to do of dropping objects.
+/// The work that is left when objects are dropped.
 enum ToDo {
     /// To release a reference.
     Put(u64),
@@ -48,7 +48,7 @@ impl Machine {
     pub(super) fn new_object(&mut self, name: &str, len: u32) -> Result<u64, Fault> {
         if self.objects.refs.len() as u64 >= u64::from(self.limits.objects) {
             let limit = self.limits.objects;
-            let text = format!("programs hold {limit} objects, as many as they may: they do not release them");
+            let text = format!("programs hold {limit} objects, which is the limit: they do not release them");
             return Err(Fault::new(FaultKind::Object(text)));
         }
         self.work(u64::from(len) / 8)?;
@@ -69,7 +69,7 @@ impl Machine {
         let image = self.image.clone();
         let types = &image.local_types;
         let Ok(at) = types.binary_search_by_key(&type_id, |local| u64::from(local.id)) else {
-            return Err(Fault::argument("bpf_obj_new", format!("a type of the object, and {type_id} is none")));
+            return Err(Fault::argument("bpf_obj_new", format!("a type of the object, but {type_id} is not one")));
         };
         self.new_object(&types[at].name, types[at].size)
     }
@@ -101,8 +101,8 @@ impl Machine {
     }
 
     fn no_object(&self, own: Own, addr: u64) -> Fault {
-        let what = self.memory.region_name(addr).unwrap_or("no region, or one that has been freed");
-        let text = format!("{}() expected a reference that the program holds, and {addr:#x} is {what}", own.name());
+        let what = self.memory.region_name(addr).unwrap_or("in no region, or in a freed one");
+        let text = format!("{}() expected a reference that the program holds, but {addr:#x} is {what}", own.name());
         Fault::new(FaultKind::Object(text))
     }
 
@@ -162,7 +162,7 @@ impl Machine {
         let old = self.memory.read_u64(place)?;
         // The verifier knows where a type has its references.
         if !place.is_multiple_of(8) {
-            return Err(Fault::argument("bpf_kptr_xchg", "a place of 8 bytes that begins at a multiple of 8"));
+            return Err(Fault::argument("bpf_kptr_xchg", "an address that is a multiple of 8, with room for 8 bytes"));
         }
         self.memory.program_bytes_mut(place, 8)?;
         let had = self.objects.owners.contains(&place);

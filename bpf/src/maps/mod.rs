@@ -51,9 +51,9 @@ const PCPU_MIN_UNIT_SIZE: u32 = 32 << 10;
 /// The largest value of local storage, bytes (`BPF_LOCAL_STORAGE_MAX_VALUE_SIZE`, about).
 const LOCAL_STORAGE_MAX: u32 = u16::MAX as u32;
 
-/// What a value of a queue costs besides its bytes, bytes.
+/// The cost of a queue's value besides its bytes, bytes.
 const QUEUED_COST: u64 = 32;
-/// What a record of a ring buffer costs besides its region, bytes.
+/// The cost of a ring buffer's record besides its region, bytes.
 const RECORD_COST: u64 = 128;
 /// The work of visiting or deleting an element.
 pub(crate) const WORK_OF_ELEMENT: u64 = 16;
@@ -85,7 +85,7 @@ enum RecordState {
     Discarded,
 }
 
-/// What a map holds.
+/// The contents of a map.
 #[derive(Clone, Debug)]
 enum Store {
     Array,
@@ -100,7 +100,7 @@ enum Store {
         produced: u64,
         consumed: u64,
     },
-    /// What user space has put in.
+    /// The samples that user space has put in.
     UserRingbuf(VecDeque<Box<[u8]>>),
     /// The states of an arena's pages up to the last that is not free.
     Arena(Vec<Page>),
@@ -112,7 +112,7 @@ enum Store {
 #[derive(Clone, Debug)]
 pub(crate) struct BpfMap {
     pub(crate) def: Map,
-    /// What programs call it: the address of an empty region.
+    /// Its handle in programs: the address of an empty region.
     pub(crate) handle: u64,
     /// The region of its values.
     pub(crate) values: u64,
@@ -651,7 +651,7 @@ impl Maps {
         }
     }
 
-    /// What user space reads of a ring buffer: the records up to the first that is not submitted yet.
+    /// Returns the records that user space reads from a ring buffer, up to the first that is not submitted yet.
     pub(crate) fn ringbuf_take(&mut self, map: u32, memory: &mut Memory) -> Vec<Vec<u8>> {
         let Some(BpfMap { store: Store::Ringbuf { records, taken: before, consumed, .. }, .. }) =
             self.list.get_mut(map as usize)
@@ -673,7 +673,7 @@ impl Maps {
         taken
     }
 
-    /// What user space writes to a user ring buffer: whether there was room.
+    /// Writes to a user ring buffer as user space does. Returns whether there was room.
     pub(crate) fn user_ringbuf_push(&mut self, map: u32, sample: &[u8]) -> bool {
         let Some(map) = self.list.get_mut(map as usize) else { return false };
         let Store::UserRingbuf(samples) = &mut map.store else { return false };
@@ -794,7 +794,7 @@ fn check_def(def: &Map) -> Result<(), String> {
     let storage = matches!(kind, TaskStorage | CgrpStorage);
     // libbpf makes a perf event array as large as there are CPUs.
     if def.max_entries == 0 && !storage && kind != PerfEventArray {
-        return Err("max_entries of 0; expected 1 or more".to_string());
+        return Err("max_entries is 0; expected 1 or more".to_string());
     }
     match kind {
         Array | PercpuArray | ArrayOfMaps if def.key_size != 4 => return bytes("keys", def.key_size, "4"),
@@ -813,7 +813,7 @@ fn check_def(def: &Map) -> Result<(), String> {
         Array => i32::MAX as u32,
         ArrayOfMaps | HashOfMaps if def.value_size != 4 => return bytes("values", def.value_size, "4"),
         ArrayOfMaps | HashOfMaps if def.inner.is_none() => {
-            return Err("no definition of the maps in it (`values`, or `inner_map_fd`)".to_string());
+            return Err("no definition of its inner maps (`values`, or `inner_map_fd`)".to_string());
         }
         _ => return Ok(()),
     };

@@ -37,7 +37,7 @@ impl Hasher for Multiply {
     }
 }
 
-/// What an element costs besides its value and the region of its key, bytes: its place, and the key in the index.
+/// The cost of an element besides its value and the region of its key, bytes: its place, and the key in the index.
 const ELEMENT_COST: u64 = 128;
 
 /// A place for an element.

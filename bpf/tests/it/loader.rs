@@ -257,8 +257,8 @@ fn all_that_is_missing_is_told_at_once() {
     problems.sort();
     let expected = [
         "start: calls kernel_function(), which this kernel does not have",
-        "start: needs CONFIG_HZ of the kernel's configuration, which is not known",
-        "start: needs LINUX_KERNEL_VERSION of the kernel's configuration, which is not known",
+        "start: needs CONFIG_HZ of the kernel's configuration, which is unknown",
+        "start: needs LINUX_KERNEL_VERSION of the kernel's configuration, which is unknown",
         "start: needs the variable kernel_variable, which this kernel does not have",
     ];
     assert_eq!(problems, expected);

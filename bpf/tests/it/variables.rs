@@ -47,7 +47,7 @@ fn a_variable_is_set_and_read() {
     assert_eq!(image.bytes_of("cpus[2].list").unwrap(), [0, 0, 0xff, 0xff, 0, 0]);
     assert_eq!(image.number_of("hidden[3]"), Ok(0x0101_0101));
     let error = image.set_number("cpus[2].list[1]", 0x1_0000).unwrap_err();
-    assert_eq!(error.to_string(), "cpus[2].list[1] has 2 bytes, for which 65536 is no value");
+    assert_eq!(error.to_string(), "cpus[2].list[1] has 2 bytes, which cannot hold 65536");
     assert!(image.set_variable("nr_cpus", &[0; 8]).is_err());
     assert!(image.set_number("cpus[2]", 1).is_err());
 }
@@ -62,7 +62,7 @@ fn the_first_elements_of_an_array_are_set_at_once() {
     let too_many = image.set_array("cpus[2].list", &[0; 4]).unwrap_err();
     assert_eq!(too_many, VariableError::Missing("cpus[2].list[3]".to_string()));
     let too_large = image.set_array("cpus[2].list", &[1, 0x1_0000]).unwrap_err();
-    assert_eq!(too_large.to_string(), "cpus[2].list[1] has 2 bytes, for which 65536 is no value");
+    assert_eq!(too_large.to_string(), "cpus[2].list[1] has 2 bytes, which cannot hold 65536");
     assert!(image.set_array("none", &[1]).is_err());
 }
 

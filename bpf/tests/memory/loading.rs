@@ -207,7 +207,7 @@ fn load(what: &str, bytes: &[u8]) -> Result<(), LoadError> {
 
 fn refused(what: &str, bytes: &[u8]) {
     let error = load(what, bytes).expect_err(what).to_string();
-    let names = [" take more than an object may", "longer than 511 bytes", "a second one of this name"];
+    let names = [" exceed the limit for an object", "longer than 511 bytes", "a second one with this name"];
     assert!(names.iter().any(|name| error.contains(name)), "{what}: {}", &error[..error.len().min(300)]);
 }
 

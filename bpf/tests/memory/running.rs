@@ -197,7 +197,7 @@ const TREE: &str = "r7 = 0\nmore:\nr1 = 5; r2 = 0; kcall bpf_obj_new_impl; r9 = 
 fn locks_are_as_many_as_the_kernels_table_holds() {
     let body = "r1 = &large; r2 = r6; r2 <<= 2; r1 += r2; call 93";
     let (fault, _) = run("spin_lock", &endless("", body), vec![large(MIB)]);
-    assert!(fault.to_string().contains("while 31 are held, as many as may be"), "{fault}");
+    assert!(fault.to_string().contains("while 31 locks are held, which is the limit"), "{fault}");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn maps_that_are_too_large_are_refused_before_they_are_made() {
         let refused = Machine::new(assemble("fn main\nexit", vec![of.clone()]), &LIMITS, 8, &|_| true).unwrap_err();
         assert!(measured.most() < 1 << 20, "{}: {} bytes", of.name, measured.most());
         let refused = refused.to_string();
-        assert!(refused.contains("bytes of memory would be in use") || refused.contains("4 GiB"), "{refused}");
+        assert!(refused.contains("bytes of memory would be used") || refused.contains("4 GiB"), "{refused}");
     }
 }
 
@@ -230,7 +230,7 @@ fn all_machines_of_the_process_share_its_memory() {
     let (mut first, mut second) = (machine(), machine());
     first.memory_mut().charge(3 << 30).unwrap();
     let refused = second.memory_mut().charge(2 << 30).unwrap_err().to_string();
-    assert!(refused.contains("by all runs together, which is the limit; let fewer runs go on"), "{refused}");
+    assert!(refused.contains("by all runs together, which is the limit; run fewer simulations"), "{refused}");
     let clone = first.clone();
     assert!(second.memory_mut().charge(1).is_err(), "a copy of a machine has as much");
     drop(clone);

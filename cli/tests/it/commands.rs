@@ -318,12 +318,12 @@ fn kernel_list_show_and_diff() {
     assert!(code.iter().any(|field| field["name"] == "sync_ignores_delayed"), "{diff}");
     let output = wakelab(&["kernel", "show", "v6.13"]);
     assert_eq!(output.status.code(), Some(2));
-    let error = "no preset stands for kernel v6.13; the nearest: v6.12 and v6.18";
+    let error = "no preset for kernel v6.13; the nearest are v6.12 and v6.18";
     assert!(stderr(&output).contains(error), "{}", stderr(&output));
     let output = wakelab(&["kernel", "show", "6.12.40"]);
     assert_eq!(
         (stdout(&output), stderr(&output)),
-        (show, "kernel 6.12.40: the preset v6.12 stands for it\n".to_owned())
+        (show, "kernel 6.12.40: simulated by the preset v6.12\n".to_owned())
     );
 }
 

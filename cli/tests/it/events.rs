@@ -101,7 +101,7 @@ fn a_folder_that_cannot_be_used_is_refused_before_anything_is_simulated() {
     fs::write(here.path().join("full/notes"), "x").expect("a file");
     fs::write(here.path().join("file"), "x").expect("a file");
     for (name, parts) in [
-        ("full", ["--events: full: the folder is not empty: it has notes", "new or empty folder"]),
+        ("full", ["--events: full: the folder is not empty: it contains notes", "new or empty folder"]),
         ("file", ["--events: file: Not a directory", "new or empty folder"]),
         ("no/such", ["--events: no/such: No such file or directory", "in a folder that exists"]),
         ("/proc/self/fdinfo", ["--events: /proc/self/fdinfo: ", "new or empty folder"]),

@@ -268,7 +268,7 @@ fn what_clang_would_obey_or_read_is_refused_by_name() {
     for (more, error) in [
         ("x = { git = \"ssh://-oProxyCommand=x/y\" }", "expected an address that begins with https://"),
         ("x = { git = \"file:///tmp/x\" }", "expected an address that begins with https://"),
-        ("x = { version = \"1\", registry-index = \"https://example.org\" }", "names a registry of its own"),
+        ("x = { version = \"1\", registry-index = \"https://example.org\" }", "names another registry"),
     ] {
         let manifest = fs::read_to_string(fixture.path("evil/Cargo.toml")).unwrap();
         fixture.write("evil/Cargo.toml", &format!("{manifest}[dependencies]\n{more}\n"));
@@ -384,14 +384,14 @@ fn clang_is_shown_a_scheduler_and_its_headers_alone() {
         with("#include \"intf.h\"\n"),
         &[
             "src/main.bpf.c:1:10: fatal error: 'intf.h' file not found\n  clang says:\n",
-            "evil/build.rs is not run, and may be what writes intf.h: run `cargo build` there once, or write the file",
+            "evil/build.rs is not run, and may generate intf.h: run `cargo build` there once, or write the file",
             "headers of scx_cargo 1.1.4, libbpf-sys 1.7.0, as ",
         ],
     );
     let secret = fixture.path("secret.h").display().to_string();
     let (code, said) = fixture.run(with(&format!("#include \"{secret}\"\nint x = secret + nope;\n")));
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("is shown only") || said.contains("it is included, and lies outside of"), "{said}");
+    assert!(said.contains("clang sees only") || said.contains("it is included, and lies outside of"), "{said}");
     // Inline assembly reads files, too.
     let doctor = fixture.program(&["doctor", "schedulers"]).output().unwrap();
     if String::from_utf8_lossy(&doctor.stdout).contains("confined by") {

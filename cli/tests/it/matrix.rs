@@ -202,7 +202,7 @@ fn kernel_against_kernel_is_two_sides() {
     let sides = ["--base", "kernel=v6.1", "--with", "kernel=6.12.40,SIS_PROP"];
     let output = compare(here.path(), &[&flags[..], &sides].concat());
     let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said, "warning: kernel 6.12.40: the preset v6.12 stands for it\n");
+    assert_eq!(said, "warning: kernel 6.12.40: simulated by the preset v6.12\n");
     for part in
         ["kernel    v6.1\n", "base      kernel=v6.1\n", "with      kernel=v6.12,SIS_PROP\n", "kernel v6.12 (base v6.1)"]
     {
@@ -244,7 +244,7 @@ fn what_is_wrong_is_refused_before_anything_runs() {
             &["--with", "SIS_PROP", "--until", "2%", "--repeat", "40"],
             "error: --until: at most 30 repeats, of at least 40",
         ),
-        (&["--with", "kernel=v6.77"], "error: --with: no preset stands for kernel v6.77"),
+        (&["--with", "kernel=v6.77"], "error: --with: no preset for kernel v6.77"),
     ] {
         refused(&compare(here.path(), &[&good[..], more].concat()), expected);
     }
@@ -253,7 +253,7 @@ fn what_is_wrong_is_refused_before_anything_runs() {
     let loads = [&loads[..], &["--load", "25%", "--base", "", "--with", "SIS_PROP"]].concat();
     refused(
         &compare(here.path(), &loads),
-        "error: --load: a load of 25% of 2 CPUs is no instance; expected 1 or more (on machine test-2c)",
+        "error: --load: a load of 25% of 2 CPUs is less than one instance; expected 1 or more (on machine test-2c)",
     );
     fs::write(here.path().join("x.toml"), "machines = []\nkernel = \"v6.12\"\n").expect("a file");
     refused(&wakelab(here.path(), &["run", "x.toml"]), "x.toml:1: `machines`: expected a list of one or more names");

@@ -234,7 +234,7 @@ fn a_link_to_a_file_that_is_not_there_yet_stays_a_link() {
     // The file behind a link is the same output under another name.
     fs::remove_file(at.join("results/table")).expect("the table");
     let output = wakelab(at, &[&words(CASE)[..], &["--out", "first", "--html", "results/table"]].concat());
-    failed(&output, 2, &["error: --html: results/table is what --out names, too"]);
+    failed(&output, 2, &["error: --html: results/table is also named by --out"]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_recording_of_a_newer_schema_is_an_error_and_makes_no_page() {
         let errors = String::from_utf8_lossy(&refused.stderr);
         assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0), "{command:?}: {errors}");
         assert!(errors.contains("expected schema version") && errors.contains("found 9"), "{command:?}: {errors}");
-        assert!(errors.contains("hint: it was written by another version"), "{command:?}: {errors}");
+        assert!(errors.contains("hint: another version of wakelab wrote it"), "{command:?}: {errors}");
         assert_eq!(fs::read_to_string(here.path().join("page.html")).expect("the file"), "what was there");
     }
     assert_eq!(crate::support::names(here.path()), ["newer", "page.html"]);

@@ -87,7 +87,7 @@ fn what_has_no_meaning_is_an_error_and_leniently_a_warning() {
     assert_eq!(code, Some(0), "{errors}");
     assert!(out.contains("1 thread"), "{out}");
     // Once, though there are two loads.
-    assert_eq!(errors, format!("warning: {says}; read leniently, it is SCHED_OTHER with nice 0\n"));
+    assert_eq!(errors, format!("warning: {says}; read leniently, it becomes SCHED_OTHER with nice 0\n"));
     let (code, _, errors) = texts(&wakelab(here.path(), &["workload", "show", "w.json"]));
     assert!(code == Some(2) && errors.contains(says), "{errors}");
     let (code, out, errors) = texts(&wakelab(here.path(), &["workload", "show", "w.json", "--lenient"]));

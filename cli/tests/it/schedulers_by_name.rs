@@ -76,7 +76,7 @@ fn without_clang_or_cargo_it_says_what_to_install() {
     refused(with("scx:scx_simple.bpf.c"), &["scx_simple.bpf.c: there is no clang; ", clang[0]]);
     let mut command = with("scx:scx_simple.bpf.c");
     command.env("BPF_CLANG", "/bin/false");
-    refused(command, &["BPF_CLANG: /bin/false --version names no clang version; ", clang[0]]);
+    refused(command, &["BPF_CLANG: /bin/false --version does not print a clang version; ", clang[0]]);
     let cargo = ["/nowhere/cargo cannot be run", "install it (apt-get install cargo, or https://rustup.rs)"];
     refused(with("scx:scx_bpfland@1.1.4"), &cargo);
 }

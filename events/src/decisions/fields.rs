@@ -143,7 +143,7 @@ impl Fields {
         match to.len() + items.count() {
             count if count == n => Ok(()),
             count => {
-                let what = format!("expected one number for each {what}, {n} in all; found {count}");
+                let what = format!("expected one number for each {what}, {n} in all, found {count}");
                 Err(self.error(column, what).with_hint(BELONGS))
             }
         }
@@ -156,13 +156,14 @@ pub(super) fn is_name(bytes: &[u8]) -> bool {
     (1..=64).contains(&bytes.len()) && bytes.iter().all(may)
 }
 
-/// What [`is_name`] requires.
+/// A description of what [`is_name`] requires.
 pub(super) const NAME: &str = "a name of at most 64 letters, digits and ._+~-";
 /// A hint on valid names.
-pub(super) const NAMES: &str = "a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2";
+pub(super) const NAMES: &str =
+    "a kernel is a release such as 6.12; a topology is the name of a machine such as A-8c-1s4x2";
 
 /// The hint for values that no kernel has.
-const DAMAGED: &str = "no kernel gives such a value; was the file edited or damaged?";
+const DAMAGED: &str = "no kernel produces such a value; was the file edited or damaged?";
 
 /// The hint for values that contradict the description of the machine.
 pub(super) const BELONGS: &str = "does the topo file belong to this recording?";
@@ -229,10 +230,10 @@ pub(super) fn places(path: &Path, header: &Record) -> Result<Vec<usize>, ReadErr
     let first = header.get(0).unwrap_or_default();
     if header.iter().any(|name| name.contains(&0) || str::from_utf8(name).is_err()) {
         return Err(error(format!(
-            "expected a header line with the names of the columns, found bytes that are no text: {}",
+            "expected a header line with the names of the columns, found bytes that are not text: {}",
             shown(first)
         ))
-        .with_hint("a recording is a CSV file, plain or gzip; other compressions are not read"));
+        .with_hint("a recording is a CSV file, plain or compressed with gzip; other compressions are not supported"));
     }
     let name_at = |(place, name)| if place == 0 { strip_bom(name) } else { name };
     let mut missing = Vec::new();
@@ -248,9 +249,9 @@ pub(super) fn places(path: &Path, header: &Record) -> Result<Vec<usize>, ReadErr
             (None, _) if column.is_optional() => places.push(usize::MAX),
             (None, _) => missing.push(column.name()),
             (Some(_), Some(_)) => {
-                return Err(error("expected the column once, found it twice".into())
+                return Err(error("the column appears twice; expected it once".into())
                     .in_column(column.name())
-                    .with_hint("take one of the two out"));
+                    .with_hint("remove one of the two"));
             }
         }
     }

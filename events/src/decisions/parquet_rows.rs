@@ -67,12 +67,12 @@ impl ParquetRows {
     ) -> Result<(Self, TopoFile), ReadError> {
         let error = |what: String| ReadError::of_file(path, what);
         if file.table != "decisions" {
-            let what = format!("expected the decisions of a recording, found its table {:?}", clipped(&file.table));
+            let what = format!("expected the decisions of a recording, found the table {:?}", clipped(&file.table));
             return Err(error(what).with_hint(WHAT_IS_READ));
         }
         if file.get("wakelab.snapshot") == Some("none") {
-            return Err(error("the recording has no states of CPUs, so no decision can be made again".into())
-                .with_hint("record with --snapshot full or --snapshot llc; `wakelab stats` needs no states"));
+            return Err(error("the recording has no states of CPUs, so its decisions cannot be replayed".into())
+                .with_hint("record with --snapshot full or --snapshot llc; `wakelab stats` does not need the states"));
         }
         let value = |key: &str| file.required(key).map(str::to_owned);
         let metadata = RecordingMetadata {
@@ -126,10 +126,13 @@ impl ParquetRows {
             });
             if !known {
                 let kind = batch.schema().field(place.unwrap_or_default()).data_type().to_string();
-                return Err(ReadError::of_file(&self.path, format!("a column of type {} is not read", clipped(&kind)))
-                    .at_line(self.row)
-                    .in_column(column.name())
-                    .with_hint(WHAT_IS_READ));
+                return Err(ReadError::of_file(
+                    &self.path,
+                    format!("columns of type {} are not supported", clipped(&kind)),
+                )
+                .at_line(self.row)
+                .in_column(column.name())
+                .with_hint(WHAT_IS_READ));
             }
         }
         self.next += 1;

@@ -54,7 +54,7 @@ impl Reader {
                 return Err(self
                     .fields
                     .expected(column, &what)
-                    .with_hint("put each kernel and machine into a file of its own"));
+                    .with_hint("put each kernel and each machine into a file of its own"));
             }
         }
         Ok(())
@@ -92,7 +92,7 @@ impl Reader {
         if wakee.affinity.is_empty() {
             return Err(fields
                 .expected(C::affinity, "at least one CPU")
-                .with_hint("every task may use a CPU; was the file edited or damaged?"));
+                .with_hint("every task may use at least one CPU; was the file edited or damaged?"));
         }
         wakee.util_avg = fields.number(C::util_avg, limits::AVERAGES)?;
         wakee.runnable_avg = fields.number(C::runnable_avg, limits::AVERAGES)?;
@@ -110,7 +110,7 @@ impl Reader {
         if self.fields.number(C::sd_llc_size, 0..=u32::MAX)? == expected {
             return Ok(expected);
         }
-        let what = format!("{expected}, the number of CPUs in the LLC of CPU {waker_cpu} by the topo file");
+        let what = format!("{expected}, the number of CPUs in the LLC of CPU {waker_cpu} according to the topo file");
         Err(self.fields.expected(C::sd_llc_size, &what).with_hint(BELONGS))
     }
 
@@ -137,7 +137,7 @@ impl Reader {
         let total: u64 = cpus.nr_running.iter().copied().map(u64::from).sum();
         if total > u64::from(limits::MAX_TASKS) {
             let what = format!("expected at most {} running tasks on all CPUs, found {total}", limits::MAX_TASKS);
-            return Err(fields.error(C::cpu_nr_running, what).with_hint("no kernel has more (PID_MAX_LIMIT)"));
+            return Err(fields.error(C::cpu_nr_running, what).with_hint("no kernel allows more (PID_MAX_LIMIT)"));
         }
         row.sched_idle_mask = CpuMask::new(nr_cpus);
         row.any_sched_idle = false;
@@ -170,7 +170,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What SIS_PROP reads, which may be missing.
+    /// The values that SIS_PROP reads, which may be missing.
     fn scan_state(&self) -> Result<ScanState, ReadError> {
         let number = |column, range| {
             if self.fields.bytes(column).is_empty() { Ok(None) } else { self.fields.number(column, range).map(Some) }
@@ -199,8 +199,8 @@ impl Reader {
                 if !range.contains(capacity) {
                     let (weight, from, till) = (group.weight, range.start(), range.end());
                     let what = format!(
-                        "expected a capacity from {from} to {till}, as CPU {cpu}'s group at level {level} has weight \
-                         {weight}; found {capacity}"
+                        "expected a capacity from {from} to {till}, because CPU {cpu}'s group at level {level} has \
+                         weight {weight}, found {capacity}"
                     );
                     return Err(fields.error(column, what).with_hint(BELONGS));
                 }
@@ -218,7 +218,7 @@ impl Reader {
             return Err(self
                 .fields
                 .error(C::cpu_nr_running, what)
-                .with_hint("a task that execs is running meanwhile; was the file edited or damaged?"));
+                .with_hint("a task runs while it execs; was the file edited or damaged?"));
         }
         Ok(())
     }

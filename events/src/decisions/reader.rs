@@ -98,7 +98,7 @@ impl Reader {
         }
         if OTHERS_MAGIC.contains(&&magic[..]) {
             return Err(ReadError::of_file(path, "expected a recording, found a file of trace-cmd or perf")
-                .with_hint("`wakelab import FILE -o FOLDER` makes a recording of it, which `wakelab stats` reads"));
+                .with_hint("`wakelab import FILE -o FOLDER` turns it into a recording, which `wakelab stats` reads"));
         }
         let bytes = file.length();
         let (file, read) = CountingReader::new(file);
@@ -109,7 +109,9 @@ impl Reader {
                     path,
                     format!("the machine's description {} is missing", topo.display()),
                 )
-                .with_hint("each recording needs the topo-<kernel>-<topology>.json of its machine beside it"));
+                .with_hint(
+                    "each recording needs the file topo-<kernel>-<topology>.json of its machine in the same folder",
+                ));
             }
             TopoFile::read(&topo).map(Arc::new)
         })?;
@@ -197,9 +199,7 @@ impl Reader {
         // The kernel of a simulated run is the name of a preset.
         if !matches!(rows, Rows::Simulated(_)) {
             Preset::of_release(&kernel).map_err(|e| {
-                fields
-                    .error(Column::kernel, e.to_string())
-                    .with_hint("`wakelab kernel list` shows the kernels that are known")
+                fields.error(Column::kernel, e.to_string()).with_hint("`wakelab kernel list` shows the known kernels")
             })?;
         }
         let topo = topo(&kernel, &topology)?;
@@ -277,8 +277,8 @@ impl Reader {
         } else {
             return Ok(());
         };
-        let what = format!("expected {}, as {} says, found {row:?}", shown(file.as_bytes()), topo.path.display());
-        Err(self.fields.error(column, what).with_hint("the topo file beside the recording is that of another one"))
+        let what = format!("expected {}, according to {}, found {row:?}", shown(file.as_bytes()), topo.path.display());
+        Err(self.fields.error(column, what).with_hint("the topo file in this folder belongs to another recording"))
     }
 }
 
@@ -297,7 +297,7 @@ fn next(rows: &mut Rows, fields: &mut Fields, wanted: &dyn Fn(u64, i64) -> bool)
         let what = format!("expected {columns} columns as in the header, found {found}");
         return Err(ReadError::of_file(&fields.file, what)
             .at_line(fields.line())
-            .with_hint("a line that was cut off has fewer; was the whole file copied?"));
+            .with_hint("a line that was cut off has fewer columns; was the whole file copied?"));
     }
     Ok(true)
 }
@@ -308,22 +308,22 @@ fn record_error(path: &Path, records: &Records, record: &Record, error: &RecordE
         RecordError::Source(error) => source_error(path, records.line(), error),
         RecordError::TooLong => {
             at_record(format!("expected a row of at most {} MiB, found a longer one", MAX_RECORD >> 20))
-                .with_hint("is this a recording? A quote that is left open makes one row of many lines, too")
+                .with_hint("is this a recording? An open quote also turns many lines into one row")
         }
         RecordError::OpenQuote => at_record("expected the closing quote of a field, found the end of the file".into())
-            .with_hint("the quote opens in this row; was the whole file copied?"),
+            .with_hint("the quote begins in this row; was the whole file copied?"),
     }
 }
 
 fn source_error(path: &Path, line: u64, error: &SourceError) -> ReadError {
     let at_line = |what: String| ReadError::of_file(path, what).at_line(line);
     match error {
-        SourceError::CutOff => at_line("expected more of the gzip stream, found its end: the file is cut off".into())
-            .with_hint("copy the whole file again; `gzip -t` tests it"),
+        SourceError::CutOff => at_line("the gzip stream ends too early: the file is cut off".into())
+            .with_hint("copy the whole file again; `gzip -t` checks it"),
         SourceError::Damaged(e) => {
-            at_line(format!("the gzip stream is damaged: {e}")).with_hint("copy it again; `gzip -t` tests it")
+            at_line(format!("the gzip stream is damaged: {e}")).with_hint("copy it again; `gzip -t` checks it")
         }
-        SourceError::Io(e) => at_line(e.to_string()).with_hint("the system could not continue to read"),
+        SourceError::Io(e) => at_line(e.to_string()).with_hint("the system failed to read on"),
     }
 }
 

@@ -58,9 +58,9 @@ pub struct Row {
     pub cpus: PerCpu,
     /// By LLC: `sd_llc_id`, and `has_idle_cores` and `nr_idle_scan` of `struct sched_domain_shared`.
     pub llcs: Vec<(u32, bool, i32)>,
-    /// What only forks and execs read; `None` for wake-ups.
+    /// The values that only forks and execs read; `None` for wake-ups.
     pub slow_path: Option<SlowPathState>,
-    /// What SIS_PROP reads of the waking CPU and its LLC.
+    /// The values that SIS_PROP reads of the waking CPU and its LLC.
     pub scan: ScanState,
     /// Whether the set of idle CPUs changed during the decision.
     pub idle_changed: bool,
@@ -71,7 +71,7 @@ pub struct Row {
     pub partial: bool,
 }
 
-/// What SIS_PROP reads of the waking CPU and its LLC, as far as the kernel has it and it was recorded.
+/// The values that SIS_PROP reads of the waking CPU and its LLC, as far as the kernel has them and they were recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanState {
     /// The jiffies counter.
@@ -176,7 +176,7 @@ pub struct PerCpu {
     pub capacity: Vec<u64>,
 }
 
-/// What only the slow path (forks and execs) reads, by CPU.
+/// The values that only the slow path (forks and execs) reads, by CPU.
 #[derive(Clone, Debug, Default)]
 pub struct SlowPathState {
     /// `rq->idle_stamp`, ns.

@@ -42,7 +42,7 @@ impl SimulatedRows {
     /// Begins to read `rows`, the file of this metadata.
     pub(super) fn open(path: &Path, rows: &File, file: &ParquetFile, builder: Builder) -> Result<Self, ReadError> {
         if file.table != "wakeups" {
-            let what = format!("expected the wake-ups of a run, found its table {:?}", clipped(&file.table));
+            let what = format!("expected the wake-ups of a run, found the table {:?}", clipped(&file.table));
             return Err(ReadError::of_file(path, what).with_hint("name its wakeups.parquet, or its folder"));
         }
         let value = |key: &str| file.required(key).map(str::to_owned);
@@ -89,10 +89,10 @@ impl SimulatedRows {
             let Some(batch) = self.batch.clone() else { return Ok(false) };
             let row = Wakeup { batch: &batch, at: self.next - 1, cpus: self.topo.domains.nr_cpus as usize };
             let wrong = |column: &'static str, line| {
-                ReadError::of_file(&self.path, "expected a value of the schema's type and range, found another")
+                ReadError::of_file(&self.path, "the value does not have the type and range of the schema")
                     .at_line(line)
                     .in_column(column)
-                    .with_hint("docs/formats.md has the columns")
+                    .with_hint("docs/formats.md lists the columns")
             };
             let time = |column| {
                 let time = row.long(column).filter(|&time| u64::try_from(time).is_ok_and(|time| time <= MAX_TIME));

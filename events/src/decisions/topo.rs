@@ -63,7 +63,7 @@ impl TopoFile {
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let error = |what: String| ReadError::of_file(path, what).with_hint(FORM);
         let text = files::read(path, MAX_BYTES).map_err(|e| error(e.to_string()))?;
-        let text = String::from_utf8(text).map_err(|_| error("expected JSON, found bytes that are no text".into()))?;
+        let text = String::from_utf8(text).map_err(|_| error("expected JSON, found bytes that are not text".into()))?;
         Self::parse(path, &text)
     }
 
@@ -81,7 +81,7 @@ impl TopoFile {
             }
         }
         let preset = Preset::of_release(&json.kernel).map_err(|e| {
-            error("kernel".into(), e.to_string()).with_hint("`wakelab kernel list` shows the kernels that are known")
+            error("kernel".into(), e.to_string()).with_hint("`wakelab kernel list` shows the known kernels")
         })?;
         let parts = parts(path, &json, preset)?;
         let domains = SchedDomains::from_kernel(&parts).map_err(|e| {
@@ -141,12 +141,14 @@ impl Converter<'_> {
         let mask = CpuMask::from_hex(self.nr_cpus, hex).ok_or_else(|| {
             let found = shown(hex.as_bytes());
             let what = format!("expected a hexadecimal mask of CPUs 0 to {}, found {found}", self.nr_cpus - 1);
-            self.error(key, what, "it is written without 0x; cpu_llc has one entry for each CPU")
+            self.error(key, what, "masks are written without 0x; cpu_llc has one entry for each CPU")
         })?;
         match weight {
             Some(weight) if weight != mask.weight() => {
-                let what =
-                    format!("expected a mask of {weight} CPUs, as its weight says, found {}", shown(hex.as_bytes()));
+                let what = format!(
+                    "expected a mask of {weight} CPUs, according to its weight, found {}",
+                    shown(hex.as_bytes())
+                );
                 Err(self.error(key, what, FORM))
             }
             _ => Ok(mask),
@@ -162,7 +164,7 @@ impl Converter<'_> {
             self.error(
                 key,
                 e.to_string(),
-                &format!("is the recording of {}? Flags are numbered anew by versions", self.preset.name),
+                &format!("is the recording from {}? The numbers of flags change between versions", self.preset.name),
             )
         })
     }
@@ -173,10 +175,14 @@ impl Converter<'_> {
         if !range.contains(&group.capacity) {
             let (from, till, found) = (range.start(), range.end(), group.capacity);
             let what = format!(
-                "expected a capacity from {from} to {till}, as the group has weight {}; found {found}",
+                "expected a capacity from {from} to {till}, because the group has weight {}, found {found}",
                 span.weight()
             );
-            return Err(self.error(&format!("{key}.capacity"), what, "a CPU has 1024 if nothing is subtracted"));
+            return Err(self.error(
+                &format!("{key}.capacity"),
+                what,
+                "a CPU has 1024 from which nothing is subtracted",
+            ));
         }
         Ok(KernelGroup { span, capacity: group.capacity, flags: self.flags(&format!("{key}.flags"), &group.flags)? })
     }
@@ -195,13 +201,13 @@ impl Converter<'_> {
             return Err(self.error(
                 &format!("{key}.flags"),
                 "expected domains without SD_BALANCE_WAKE, found one with it".into(),
-                "with it wake-ups take the slow path, whose inputs are recorded for forks and execs only",
+                "with it, wake-ups take the slow path, whose inputs are recorded only for forks and execs",
             ));
         }
         let pct = limits::IMBALANCE_PCTS;
         if !pct.contains(&domain.imbalance_pct) {
             let what = format!("expected {} to {}, found {}", pct.start(), pct.end(), domain.imbalance_pct);
-            return Err(self.error(&format!("{key}.imbalance_pct"), what, "kernels set 110, 117 or 125"));
+            return Err(self.error(&format!("{key}.imbalance_pct"), what, "kernels use 110, 117 or 125"));
         }
         let groups = domain.groups.iter().enumerate();
         Ok(KernelSd {
@@ -238,7 +244,7 @@ fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<KernelDoma
     for (cpu, &sd_llc_id) in json.cpu_llc.iter().enumerate() {
         let key = format!("domains.{cpu}");
         let listed = json.domains.get(&cpu.to_string()).ok_or_else(|| {
-            let what = format!("expected the domains of each of the {count} CPUs in cpu_llc, found none of CPU {cpu}");
+            let what = format!("expected the domains of each of the {count} CPUs in cpu_llc, found none for CPU {cpu}");
             converter.error(&key, what, "a CPU without domains has an empty list")
         })?;
         let domain = |(level, entry): (usize, &JsonEntry)| match entry {
@@ -314,7 +320,7 @@ impl<'de> Visitor<'de> for EntryVisitor {
         let like = map.next_value()?;
         match map.next_key::<String>()? {
             None => Ok(JsonEntry::Like(like)),
-            Some(more) => Err(A::Error::custom(format_args!("expected nothing beside `like`, found `{more}`"))),
+            Some(more) => Err(A::Error::custom(format_args!("expected nothing besides `like`, found `{more}`"))),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What a recorder of a real kernel writes: the recording format as Parquet, in segments that are complete at any time.
+//! The output of a recorder of a real kernel: the recording format as Parquet, in segments that are complete at any
+//! time.
 //!
 //! A recording is a folder. Each table is a series of files in it, `decisions-00001.parquet` and on. A file gets its
 //! name when it is whole, so that a recorder that is killed leaves all but its last segment. docs/formats.md has the

@@ -192,7 +192,7 @@ impl RecordingWriter {
         self.group_members.close(metadata)
     }
 
-    /// Closes all open segments with this metadata, too, which was not known when they were begun.
+    /// Closes all open segments and adds this metadata, which was not known when they were begun.
     ///
     /// # Errors
     /// Fails if a segment cannot be written.
@@ -233,7 +233,7 @@ impl RecordingWriter {
 /// The metadata of the files of all tables.
 struct Metadata {
     pairs: Vec<(&'static str, String)>,
-    /// What is known only when a segment is closed, such as the latest counts.
+    /// Metadata that is known only when a segment is closed, such as the latest counts.
     closing: Vec<(&'static str, String)>,
 }
 

@@ -4,7 +4,7 @@ use crate::sim::Inputs;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::select::{Rules, ScanClock, View, WakeFlags, Wakeup};
 
-/// What `wake_affine()` reads of a run queue.
+/// The values that `wake_affine()` reads of a run queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rq {
     pub nr_running: i32,
@@ -61,7 +61,7 @@ pub struct DecisionInputs {
     pub all: Option<Box<AllCpus>>,
 }
 
-/// What forks and execs read of all CPUs, by CPU.
+/// The values that forks and execs read of all CPUs, by CPU.
 #[derive(Clone, Debug, Default)]
 pub struct AllCpus {
     pub curr_idle: Vec<u64>,

@@ -42,7 +42,10 @@ impl EventFolder {
         }
         if let Some(entry) = fs::read_dir(path).map_err(io)?.next().transpose().map_err(io)? {
             let name = entry.file_name();
-            return Err(WriteError::new(path, format!("the folder is not empty: it has {}", name.to_string_lossy())));
+            return Err(WriteError::new(
+                path,
+                format!("the folder is not empty: it contains {}", name.to_string_lossy()),
+            ));
         }
         let folder = EventFolder { path: path.to_owned(), created, lock: Mutex::new(()), _locked: locked };
         // Checks that the folder can be written before anything is simulated. The temporary folder is removed at once.

@@ -42,7 +42,7 @@ pub struct Recorder<'f> {
     /// The lowest CPU of each LLC.
     llcs: Vec<Cpu>,
     error: Option<WriteError>,
-    /// What a file is begun with.
+    /// The folder and the metadata with which a file is begun.
     new_files: (Arc<Folder>, Vec<(&'static str, String)>),
     // The files above are closed before their folder is removed.
     temporary: TempDir,

@@ -135,7 +135,7 @@ table! {
 }
 
 table! {
-    /// What `available_idle_cpu()` and `sched_idle_cpu()` say.
+    /// The results of `available_idle_cpu()` and `sched_idle_cpu()`.
     Available, AvailableRow, "available" {
         t_ns: i64 = "When it changed; a probe at this time sees the change.";
         cpu: i32 = "The CPU.";
@@ -146,7 +146,7 @@ table! {
 }
 
 table! {
-    /// What an LLC's CPUs share.
+    /// The state that an LLC's CPUs share.
     Hints, HintRow, "hints" {
         t_ns: i64 = "When it was written; a probe at this time sees it.";
         llc_cpu: i32 = "The lowest CPU of the LLC.";

@@ -106,7 +106,7 @@ table! {
     }
 }
 
-/// What is known of a wake-up, whether or not it has a decision.
+/// The facts about a wake-up, whether or not it has a decision.
 pub struct Woken {
     pub waker_cpu: Cpu,
     pub waker: Option<Task>,

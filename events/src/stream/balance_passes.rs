@@ -10,7 +10,7 @@ use std::sync::Arc;
 use wakelab_sched::balance::{CpuIdleType, Imbalance, MigrationType};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 
-/// What a pass read of a CPU.
+/// The values that a pass read of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuLoad {
     /// `rq->nr_running`.
@@ -49,7 +49,7 @@ pub struct Found {
 /// The load of an LLC, as `sd_llc_shared` has it: its `util_avg` and `capacity`.
 pub type LlcLoad = (u64, u64);
 
-/// What a pass reads with cache-aware balancing (7.2), and what it leaves behind.
+/// The values that a pass reads with cache-aware balancing (7.2), and those that it leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedCachePass {
     /// It is on (`sched_cache_enabled()`).
@@ -85,7 +85,7 @@ pub struct BalancePass {
     pub dst_cpu: Cpu,
     /// The level of the domain; 0 is the lowest. `None` if it is not known, and if the machine has no such domain.
     pub level: Option<usize>,
-    /// What that CPU does.
+    /// The state of that CPU.
     pub idle: CpuIdleType,
     /// The CPUs that the pass may take from or to.
     pub cpus: CpuMask,
@@ -93,7 +93,7 @@ pub struct BalancePass {
     pub loads: Vec<CpuLoad>,
     /// By group of the ring: `sgc->capacity`, and whether `sgc->imbalance` is set.
     pub groups: Vec<(u64, bool)>,
-    /// What the kernel found; `None` if it found the domain balanced.
+    /// The imbalance that the kernel found; `None` if it found the domain balanced.
     pub found: Option<Found>,
     /// Cache-aware balancing; `None` if the kernel does not have it, and if it was not recorded (before 1.8).
     pub sched_cache: Option<SchedCachePass>,
@@ -171,14 +171,14 @@ impl BalancePasses {
         if let Some(sd) = level.as_ref().and_then(domain)
             && *sd.span != span
         {
-            return Err(row.error(7, format!("expected {}, the CPUs of that domain", sd.span.to_hex())));
+            return Err(row.error(7, format!("expected {}, the CPUs of the domain", sd.span.to_hex())));
         }
         let groups = groups_of(row)?;
         if let Some(sd) = level.as_ref().and_then(domain)
             && row.long(1) == Some(1)
             && sd.groups.len() != groups.len()
         {
-            return Err(row.error(BY_GROUP[0], format!("expected {} groups, those of that domain", sd.groups.len())));
+            return Err(row.error(BY_GROUP[0], format!("expected {} groups, as in the domain", sd.groups.len())));
         }
         let pass = BalancePass {
             line: row.row,
@@ -213,8 +213,8 @@ fn list_of(row: &Columns, column: usize, count: usize, what: &str) -> Result<Vec
     let least = if row.long(1) == Some(1) { 0 } else { -MOST };
     let numbers = row.numbers(column).filter(|numbers| numbers.len() == count);
     let in_range = numbers.filter(|numbers| numbers.iter().all(|number| (least..=MOST).contains(number)));
-    let list =
-        in_range.ok_or_else(|| row.error(column, format!("expected {count} numbers from 0, one for each {what}")))?;
+    let list = in_range
+        .ok_or_else(|| row.error(column, format!("expected {count} numbers of 0 or more, one for each {what}")))?;
     Ok(list.into_iter().map(|number| number.max(0) as u64).collect())
 }
 
@@ -240,7 +240,7 @@ fn loads_of(row: &Columns, nr_cpus: u32, idle: &CpuMask, pending: &CpuMask) -> R
     };
     let more = |&cpu: &Cpu| load(cpu).h_nr_delayed > load(cpu).h_nr_queued;
     if let Some(cpu) = (0..nr_cpus).find(more).filter(|_| row.long(1) == Some(1)) {
-        return Err(row.error(first + 2, format!("expected no more than are queued on CPU {cpu}")));
+        return Err(row.error(first + 2, format!("expected at most the number that is queued on CPU {cpu}")));
     }
     Ok((0..nr_cpus).map(load).collect())
 }
@@ -250,7 +250,7 @@ fn groups_of(row: &Columns) -> Result<Vec<(u64, bool)>, ReadError> {
     let [capacity, imbalance] =
         [list_of(row, BY_GROUP[0], count, "group")?, list_of(row, BY_GROUP[1], count, "group")?];
     if row.long(1) == Some(1) && capacity.contains(&0) {
-        return Err(row.error(BY_GROUP[0], "expected capacities from 1".into()));
+        return Err(row.error(BY_GROUP[0], "expected capacities of 1 or more".into()));
     }
     Ok(capacity.into_iter().zip(imbalance).map(|(capacity, imbalance)| (capacity, imbalance != 0)).collect())
 }
@@ -280,7 +280,9 @@ fn sched_cache_of(row: &Columns, groups: usize) -> Result<Option<SchedCachePass>
         let list = |column| {
             let numbers = row.numbers(column).filter(|list| list.len() == groups);
             let in_range = numbers.filter(|list| list.iter().all(|number| (-1..=MOST).contains(number)));
-            in_range.ok_or_else(|| row.error(column, format!("expected {groups} numbers from -1, one for each group")))
+            in_range.ok_or_else(|| {
+                row.error(column, format!("expected {groups} numbers of -1 or more, one for each group"))
+            })
         };
         let (utils, capacities) = (list(first)?, list(first + 1)?);
         Ok::<_, ReadError>(utils.into_iter().zip(capacities).map(llc_of).collect::<Vec<_>>())

@@ -1,5 +1,5 @@
-//! What caused tasks to run, of recordings and simulated runs: wake-ups with their context, the beginnings and ends of
-//! tasks, and transactions.
+//! The causes for which tasks run, in recordings and simulated runs: wake-ups with their context, the beginnings and
+//! ends of tasks, and transactions.
 
 use super::source::{Tables, WAKEUPS};
 use super::wakeups::{cpu, cpu_or, pid, time};

@@ -1,4 +1,4 @@
-//! What an import knows of its trace besides the rows that it wrote.
+//! The facts that an import knows about its trace besides the rows that it wrote.
 
 use super::source::Tables;
 use crate::error::ReadError;
@@ -16,7 +16,7 @@ pub struct ImportCounts {
     pub duration_ns: u64,
     /// Events that were overwritten before they were read.
     pub overwritten: u64,
-    /// By CPU: since when its events are all there, ns, of those of which earlier ones were overwritten.
+    /// By CPU: the time from which its events are complete, ns, for CPUs of which earlier events were overwritten.
     pub cpu_begins_ns: Vec<(u32, u64)>,
     /// Wake-ups that began and whose end is not in the trace.
     pub unfinished: u64,

@@ -1,5 +1,5 @@
-//! What happened, as streams that hold a few thousand rows at a time, of recordings and simulated runs: wake-ups,
-//! switches, migrations, states of CPUs.
+//! Events of recordings and simulated runs, as streams that hold a few thousand rows at a time: wake-ups, switches,
+//! migrations, states of CPUs.
 //!
 //! A [`Source`] is what there is to read at a path.
 

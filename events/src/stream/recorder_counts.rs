@@ -1,4 +1,4 @@
-//! What a recorder counted besides the rows that it wrote.
+//! The counts of a recorder, besides the rows that it wrote.
 
 use super::source::Tables;
 use crate::error::ReadError;

@@ -74,7 +74,7 @@ pub(crate) fn topo_file(path: &Path, file: &ParquetFile) -> Result<TopoFile, Rea
     let arch = arch(path, file.get("wakelab.arch"))?;
     let error = |what: String| ReadError::of_file(path, what);
     let preset = Preset::get(kernel)
-        .map_err(|e| error(e.to_string()).with_hint("`wakelab kernel list` shows the kernels that are known"))?;
+        .map_err(|e| error(e.to_string()).with_hint("`wakelab kernel list` shows the known kernels"))?;
     let options = DomainOptions::of(preset).on(arch).with_reclaim_distance(reclaim_distance);
     let domains = build_sched_domains(&topology, &options).map_err(|e| error(clipped(&e.to_string())))?;
     let cpu_llc = domains.sd_llc_id.clone();

@@ -17,7 +17,7 @@ pub struct ScxStepRow {
     pub cpu: Cpu,
     /// The task.
     pub pid: i64,
-    /// What happened.
+    /// The step.
     pub step: ScxStep,
     /// The operation that did it; empty for the core.
     pub op: String,

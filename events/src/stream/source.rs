@@ -1,4 +1,4 @@
-//! What there is to read at a path, and whether the files of a folder are one recording and all of it.
+//! The files to read at a path, and whether the files of a folder are one recording and all of it.
 
 use crate::error::{ReadError, clipped};
 use crate::table::metadata::ParquetFile;
@@ -201,8 +201,10 @@ fn segment_number(path: &Path) -> Option<u64> {
 fn is_new_file(path: &Path, seen: &mut HashSet<(u64, u64)>) -> Result<bool, ReadError> {
     let Ok(data) = fs::metadata(path) else { return Ok(true) };
     if !data.is_file() && !data.is_dir() {
-        let what = "it has the name of a recording, and is a pipe, a socket or a device; expected a file";
-        return Err(ReadError::of_file(path, what).with_hint("name a pipe itself, or remove it from the folder"));
+        let what = "it has the name of a recording, but is a pipe, a socket or a device; expected a file";
+        return Err(
+            ReadError::of_file(path, what).with_hint("give the path of the pipe itself, or remove it from the folder")
+        );
     }
     Ok(data.is_file() && seen.insert((data.dev(), data.ino())))
 }
@@ -288,7 +290,7 @@ impl Tables {
                 let value = |values: &[Option<String>]| clipped(values[at].as_deref().unwrap_or("nothing"));
                 let name = other.file_name().unwrap_or_default().to_string_lossy();
                 let what = format!(
-                    "expected a file of the same recording as {name}: {} is {}, and there {}",
+                    "expected a file of the same recording as {name}: {} is {} here, and {} there",
                     COMMON_KEYS[at],
                     value(&values),
                     value(expected)
@@ -334,8 +336,8 @@ fn missing_segment(files: &[PathBuf]) -> Option<ReadError> {
     let path = files.get(gap - 1)?;
     let table = path.file_name()?.to_str()?.split_once('-')?.0;
     (found > gap).then(|| {
-        ReadError::of_file(path, format!("expected {table}-{gap:05}.parquet before it, found none"))
-            .with_hint("copy the whole folder; files that are given one by one are read as they are")
+        ReadError::of_file(path, format!("the file {table}-{gap:05}.parquet before it is missing"))
+            .with_hint("copy the whole folder, or give the files one by one to read only those")
     })
 }
 

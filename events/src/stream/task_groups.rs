@@ -29,14 +29,14 @@ const PERIOD_MAX: u64 = 1_000_000_000;
 /// `SCHED_CAPACITY_SCALE`, the largest clamp.
 const MAX_CLAMP: u64 = 1024;
 
-/// How much run time the tasks of a group have in each period (`cpu.max`, `cpu.max.burst`).
+/// The run time of a group's tasks in each period (`cpu.max`, `cpu.max.burst`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuMax {
     /// The run time of all CPUs together, ns.
     pub quota_ns: u64,
     /// The period, ns.
     pub period_ns: u64,
-    /// What may be saved up of earlier periods, ns.
+    /// The unused run time of earlier periods that may be saved up, ns.
     pub burst_ns: u64,
 }
 
@@ -119,16 +119,16 @@ impl TaskGroups {
         while let Some(row) = rows.advance(|_| {})? {
             let (group, parent) = (row.within(1, MAX_GROUP)?, row.within(2, MAX_GROUP)?);
             if group == ROOT_GROUP {
-                return Err(row.error(1, "the root has no row; expected another group".to_owned()));
+                return Err(row.error(1, "the root group has no row; expected another group".to_owned()));
             }
             if parent != ROOT_GROUP && !self.groups.contains_key(&parent) {
-                let what = format!("there is no group {parent} in a row before; expected the group above it first");
+                let what = format!("the parent group {parent} has no row yet; expected it before this one");
                 return Err(row.error(2, what));
             }
             if let Some(known) = self.groups.get(&group)
                 && known.parent != parent
             {
-                let what = format!("group {group} was in group {}; expected that it stays there", known.parent);
+                let what = format!("group {group} was in group {}; a group cannot move", known.parent);
                 return Err(row.error(2, what));
             }
             if self.groups.len() >= MOST_GROUPS {

@@ -13,8 +13,8 @@ use std::path::Path;
 pub(crate) const KEY: &str = "wakelab.checksum";
 /// The value until the checksum is known.
 pub(crate) const UNKNOWN: &str = "crc32 00000000";
-/// What is before the digits, as Thrift's compact protocol writes it: the key, the type of the next field, the length
-/// of the value, and its beginning.
+/// The bytes before the digits, as Thrift's compact protocol writes them: the key, the type of the next field, the
+/// length of the value, and its beginning.
 const BEFORE: &[u8] = b"wakelab.checksum\x18\x0ecrc32 ";
 const DIGITS: usize = 8;
 /// The checksum is within this many bytes of the end: the metadata of the file's columns that follow it are short.
@@ -75,7 +75,7 @@ fn place(tail: &[u8]) -> Option<usize> {
 /// # Errors
 /// Fails if the file cannot be read, or its bytes are not those that were written.
 pub(super) fn verify(path: &Path, mut file: &File) -> Result<bool, ReadError> {
-    let io = |e: io::Error| ReadError::of_file(path, e.to_string()).with_hint("the system could not continue to read");
+    let io = |e: io::Error| ReadError::of_file(path, e.to_string()).with_hint("the system failed to read on");
     let length = file.seek(SeekFrom::End(0)).map_err(io)?;
     let mut tail = Vec::new();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL as u64))).map_err(io)?;
@@ -104,6 +104,8 @@ pub(super) fn verify(path: &Path, mut file: &File) -> Result<bool, ReadError> {
 
 /// The error of a file whose bytes are not those that were written.
 pub(super) fn differs(path: &Path) -> ReadError {
-    ReadError::of_file(path, "the file is damaged: its bytes do not have the checksum with which it was written")
-        .with_hint("copy it again; if the original has the same fault, its other files may still be whole")
+    ReadError::of_file(path, "the file is damaged: its bytes do not match the checksum with which it was written")
+        .with_hint(
+            "copy it again; if the original has the same fault, the other files of the folder may still be whole",
+        )
 }

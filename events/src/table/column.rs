@@ -15,7 +15,7 @@ pub trait Kind {
     type Column: Default;
     /// Whether a value may be missing.
     const NULLABLE: bool;
-    /// What docs/formats.md calls it.
+    /// Its name in docs/formats.md.
     const NAME: &'static str;
 
     /// The type in Arrow.

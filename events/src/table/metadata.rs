@@ -33,7 +33,7 @@ pub(crate) struct ParquetFile {
     pub(crate) table: String,
 }
 
-/// What a file of ours begins with in `created_by`.
+/// The beginning of `created_by` in files that wakelab wrote.
 pub(crate) const CREATED_BY: &str = "wakelab ";
 /// The first minor version of the schemas, both of recordings and of simulated runs, whose files have a checksum.
 const CHECKSUM_SINCE: u32 = 4;
@@ -65,7 +65,7 @@ impl ParquetFile {
             "recorded" => FileKind::Recorded,
             "simulated" => FileKind::Simulated,
             other => {
-                let what = format!("expected a recorded or a simulated run, found {:?}", clipped(other));
+                let what = format!("expected a recorded or simulated run, found {:?}", clipped(other));
                 return Err(error(what).with_hint(WHAT_IS_READ));
             }
         };
@@ -78,7 +78,7 @@ impl ParquetFile {
         let major = |version: &str| version.split('.').next().and_then(|n| n.parse::<u32>().ok());
         if major(version) != major(known) {
             return Err(error(format!("expected schema version {known}, found {}", clipped(version)))
-                .with_hint("it was written by another version of wakelab; read it with that version"));
+                .with_hint("another version of wakelab wrote it; read it with that version"));
         }
         Ok((opened, builder))
     }
@@ -118,8 +118,9 @@ impl ParquetFile {
     /// # Errors
     /// Fails if the file does not have it.
     pub(crate) fn required(&self, key: &str) -> Result<&str, ReadError> {
-        self.get(key)
-            .ok_or_else(|| ReadError::of_file(&self.path, format!("the file has no {key}")).with_hint(WHAT_IS_READ))
+        self.get(key).ok_or_else(|| {
+            ReadError::of_file(&self.path, format!("the file lacks the key {key}")).with_hint(WHAT_IS_READ)
+        })
     }
 
     /// The value of a key, if the file has it.
@@ -154,7 +155,7 @@ fn with_shared_texts(schema: &Schema) -> SchemaRef {
 /// The error of a file that ends too early or is not Parquet.
 pub(crate) fn damaged(path: &Path, what: &str) -> ReadError {
     ReadError::of_file(path, format!("the Parquet file cannot be read: {}", clipped(what)))
-        .with_hint("was the whole file copied? A recorder that was killed leaves complete files, except for its last")
+        .with_hint("was the whole file copied? A recorder that was killed leaves complete files, except for the last")
 }
 
 /// The error of a row, from 1, that cannot be decoded.

@@ -20,7 +20,7 @@ pub struct ColumnInfo {
     pub kind: &'static str,
     /// Whether a value may be missing.
     pub nullable: bool,
-    /// What it means.
+    /// Its meaning.
     pub what: &'static str,
 }
 

@@ -13,9 +13,9 @@ use std::path::Path;
 
 /// Snappy copies at most 64 bytes for each 3 of its own.
 const SNAPPY_MOST: u64 = 22;
-/// What a page may have besides, bytes.
+/// The bytes that a page may have besides its values.
 const SPARE: u64 = 1 << 10;
-/// What the lists of a file may have.
+/// The limits on the lists of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListLimits {
     /// The most values of a list: one for each CPU, in some tables several.
@@ -59,7 +59,7 @@ pub(crate) fn check(
 }
 
 fn too_much(path: &Path, column: &str, found: String) -> ReadError {
-    let what = format!("expected what a kernel of this machine can give, found {found}");
+    let what = format!("expected at most what a kernel on this machine can produce, found {found}");
     ReadError::of_file(path, what).in_column(column).with_hint("was the file edited or damaged?")
 }
 
@@ -87,7 +87,7 @@ fn of_chunk(file: &mut BufReader<&File>, column: &ColumnChunkMetaData) -> Result
         let most = page.compressed.saturating_mul(SNAPPY_MOST).saturating_add(SPARE);
         if page.uncompressed > most {
             let (from, to) = (page.compressed, page.uncompressed);
-            return Err(Wrong::TooMuch(format!("a page of {from} bytes that is to become {to}")));
+            return Err(Wrong::TooMuch(format!("a page of {from} bytes that would expand to {to}")));
         }
         // It repeats a part of the value before, however long that is.
         if is_text && page.encoding == Some(Encoding::DELTA_BYTE_ARRAY as i64) {
@@ -100,7 +100,7 @@ fn of_chunk(file: &mut BufReader<&File>, column: &ColumnChunkMetaData) -> Result
     Ok(values)
 }
 
-/// What the header of a page has.
+/// The header of a page.
 #[derive(Default)]
 struct Page {
     uncompressed: u64,

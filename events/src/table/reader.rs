@@ -101,7 +101,7 @@ impl Columns {
                 None => None,
                 Some(array) => Some(Cells::of(array).ok_or_else(|| {
                     let kind = array.data_type().to_string();
-                    ReadError::of_file(&self.path, format!("a column of type {} is not read", clipped(&kind)))
+                    ReadError::of_file(&self.path, format!("columns of type {} are not supported", clipped(&kind)))
                         .in_column(name)
                         .with_hint("docs/formats.md lists the columns")
                 })?),

@@ -346,8 +346,7 @@ fn a_folder_in_which_others_can_write_is_refused() {
         let path = temporary.path().join(format!("{mode:o}"));
         let recording = RecordingWriter::new(folder_of_mode(&path, mode), metadata());
         let text = recording.as_ref().err().map(ToString::to_string).unwrap_or_default();
-        let expected =
-            format!("expected a folder that is empty or not there yet, and yours alone, found mode {mode:04o}");
+        let expected = format!("expected an empty or new folder that only you can write to, found mode {mode:04o}");
         assert_eq!(text.contains(&expected), refused, "{mode:o}: {text}");
         assert_eq!(recording.is_err(), refused, "{mode:o}: {text}");
     }
@@ -375,7 +374,7 @@ fn no_link_is_followed_to_a_folder() {
         ("link", "a symbolic link"),
         ("link/", "a symbolic link"),
         ("dangling", "a symbolic link"),
-        ("file", "no folder"),
+        ("file", "something that is not a folder"),
     ] {
         let error = RecordingWriter::new(&of(name), metadata()).err().expect(name).to_string();
         assert!(error.ends_with(&format!("found {found}")), "{name}: {error}");
@@ -468,7 +467,7 @@ fn special_files_and_deep_folders_are_errors() {
     let fifo = temporary.path().join("x.csv");
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
     let error = Source::at(temporary.path()).expect_err("a pipe").to_string();
-    assert!(error.contains("x.csv: it has the name of a recording, and is a pipe"), "{error}");
+    assert!(error.contains("x.csv: it has the name of a recording, but is a pipe"), "{error}");
     fs::remove_file(fifo).expect("removed");
     let mut deep = temporary.path().to_owned();
     for _ in 0..13 {

@@ -132,7 +132,7 @@ fn a_folder_that_cannot_be_used_is_refused_and_stays_as_it_is() {
         assert_eq!(error.path, path);
         error.what
     };
-    assert_eq!(refused(&at("full")), "the folder is not empty: it has x.parquet");
+    assert_eq!(refused(&at("full")), "the folder is not empty: it contains x.parquet");
     assert!(refused(&at("file")).starts_with("Not a directory"));
     assert!(refused(&at("no/such")).starts_with("No such file or directory"));
     assert_eq!(

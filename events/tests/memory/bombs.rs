@@ -54,7 +54,7 @@ fn a_long_list_is_refused_before_it_is_decoded() {
         &folder,
         "decisions-00001.parquet",
         4 * MIB,
-        "column cpu_load_avg: expected what a kernel",
+        "column cpu_load_avg: expected at most what a kernel",
     );
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn compressed_from(start: &[u8]) -> Option<usize> {
     (begins_line && is_zlib && is_text(&start[..at])).then_some(from)
 }
 
-/// What `atrace -z` compressed, a piece at a time; errors say that.
+/// The contents of a trace of `atrace -z`, a piece at a time; errors name it.
 pub(super) struct Inflated<R> {
     file: R,
     stream: Decompress,
@@ -37,7 +37,8 @@ impl<R: BufRead> Inflated<R> {
 impl<R: BufRead> Read for Inflated<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let cannot = |what: &str| {
-            let what = format!("the trace of atrace -z cannot be read: {what}; was the whole file copied, as binary?");
+            let what =
+                format!("the trace of atrace -z cannot be read: {what}; was the whole file copied, in binary mode?");
             io::Error::new(io::ErrorKind::InvalidData, what)
         };
         while !self.ended && !to.is_empty() {

@@ -69,9 +69,8 @@ pub(crate) fn read_folder(
     let mut program = match started {
         Ok(program) => program,
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            return Err(ImportError::new(path, "a CTF trace is read with babeltrace2, which was not found").with_hint(
-                "install the package babeltrace2, which has this name in Debian, Ubuntu, Fedora and Arch Linux",
-            ));
+            return Err(ImportError::new(path, "reading a CTF trace needs babeltrace2, which was not found")
+                .with_hint("install the package babeltrace2 (its name in Debian, Ubuntu, Fedora and Arch Linux)"));
         }
         Err(e) => return Err(ImportError::new(path, format!("{PROGRAM} cannot be started: {e}"))),
     };
@@ -83,7 +82,7 @@ pub(crate) fn read_folder(
         Err(error) => {
             let _ = program.kill();
             let _ = program.wait();
-            let what = format!("the system makes no thread that reads what {PROGRAM} says: {error}");
+            let what = format!("the system cannot start a thread to read the messages of {PROGRAM}: {error}");
             return Err(ImportError::new(path, what).with_hint("raise the limit (ulimit -u, pids.max)"));
         }
     };

@@ -5,7 +5,7 @@
 use crate::event::{EventKind, WhyBad, comm as cut};
 use crate::event_format::TASK_SLEEPS;
 
-/// What the fields of an event come to.
+/// The meaning of an event's fields.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fields {
     /// An event that is read here.
@@ -16,7 +16,7 @@ pub(super) enum Fields {
     Bad(WhyBad),
 }
 
-/// What the wake-ups of a file had so far: one that lacks it then is cut.
+/// The fields that the wake-ups of a file have had so far: a wake-up that lacks one is cut.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
     /// `target_cpu`, as three digits at least.
@@ -73,8 +73,8 @@ pub(super) fn fields(event: &str, text: &str, of_babeltrace: bool, seen: &mut Se
 }
 
 impl Seen {
-    /// Whether a wake-up ends before what the others of its file have: the kernel writes the number of the CPU with
-    /// three digits at least, and last.
+    /// Returns whether a wake-up ends before the fields that the others of its file have: the kernel writes the number
+    /// of the CPU with three digits at least, and last.
     fn is_cut(&mut self, of: &Wakee, text: &str) -> bool {
         let digits = text.rsplit_once(" target_cpu=").map_or(0, |(_, cpu)| cpu.trim_end().len());
         let lacks = of.cpu.is_none() || digits < 3;
@@ -83,7 +83,7 @@ impl Seen {
     }
 }
 
-/// Whether the text of an event that is not understood lacks its last field.
+/// Returns whether the text of an event that is not understood lacks its last field.
 fn is_cut(event: &str, text: &str, of_babeltrace: bool) -> bool {
     if of_babeltrace {
         return !text.ends_with('}');
@@ -135,7 +135,7 @@ fn switch(text: &str) -> Option<EventKind> {
     })
 }
 
-/// Whether a task with this `prev_state` sleeps or has exited. The letters are those of the kernel's
+/// Returns whether a task with this `prev_state` sleeps or has exited. The letters are those of the kernel's
 /// `TRACE_EVENT(sched_switch)`, of which there may be several (`D|K`, `S|W`); `R+` was preempted. Some recorders print
 /// the number.
 fn sleeps(state: &str) -> Option<bool> {

@@ -3,7 +3,7 @@
 use crate::event::Losses;
 use crate::trace_info::{Caches, TraceInfo};
 
-/// What the header has told so far.
+/// The facts that the header has given so far.
 #[derive(Default)]
 pub(super) struct Header {
     caches: Caches,
@@ -95,7 +95,7 @@ fn first_number(text: &str) -> Option<u64> {
     text.split(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty())?.parse().ok()
 }
 
-/// Whether a line begins with an address in hexadecimal, as those of a call chain do.
+/// Returns whether a line begins with an address in hexadecimal, as those of a call chain do.
 fn address(line: &str) -> bool {
     let word = line.split(' ').next().unwrap_or_default();
     (4..=16).contains(&word.len()) && word.bytes().all(|c| c.is_ascii_hexdigit())

@@ -1,6 +1,6 @@
 //! A line of a text trace: the columns that its recorder prints before the fields of the event.
 
-/// What printed a line.
+/// The program that printed a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Printer {
     /// `trace` and `trace_pipe` of tracefs, `trace-cmd report`, atrace.
@@ -24,7 +24,7 @@ pub(super) struct Columns<'a> {
     pub(super) comm: Option<&'a str>,
     /// The name of the event, without its subsystem.
     pub(super) event: &'a str,
-    /// What follows the name.
+    /// The text after the name.
     pub(super) fields: &'a str,
 }
 
@@ -77,9 +77,9 @@ struct TaskColumn<'a> {
     pid: i32,
 }
 
-/// What could be the columns up to the time, each with the rest of the line: there is one unless a name looks like
-/// them. `TASK-PID (TGID) [CPU] FLAGS TIME:` is of ftrace, whose columns TGID and FLAGS are optional and whose TGID was
-/// behind the CPU before Linux 5.9, and `TASK PID/TID [CPU] TIME:` is of perf.
+/// Returns the candidates for the columns up to the time, each with the rest of the line: there is one unless a name
+/// looks like them. `TASK-PID (TGID) [CPU] FLAGS TIME:` is of ftrace, whose columns TGID and FLAGS are optional and
+/// whose TGID was behind the CPU before Linux 5.9, and `TASK PID/TID [CPU] TIME:` is of perf.
 ///
 /// The latency format (`latency-format` of tracefs, `trace-cmd report -l`) has the number of the CPU before the flags,
 /// and that of tracefs times since the begin, in us.

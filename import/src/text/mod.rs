@@ -70,7 +70,7 @@ fn read_lines(
         None => Err(ImportError::new(
             path,
             "expected trace.dat, perf.data, a Perfetto trace, or the text of ftrace, perf script or babeltrace2, found \
-             none of them",
+             something else",
         )
         .with_hint(HOW_TO_RECORD)),
         Some(_) => Ok(text.losses),
@@ -134,9 +134,9 @@ struct TextReader<'a> {
     losses: Losses,
     /// `None` if the file is no page.
     page: Option<Page>,
-    /// What printed the first event; `None` before it. Text before it is passed over.
+    /// The program that printed the first event; `None` before it. Text before it is skipped.
     printer: Option<Printer>,
-    /// What fields of the events so far had.
+    /// The fields of the events so far.
     seen: Seen,
     each: &'a mut dyn FnMut(Event) -> Result<(), ImportError>,
 }

@@ -57,7 +57,7 @@ fn an_import_is_a_recording_with_waits() {
         import(std::slice::from_ref(&file), None, &to, &|_, _| {}, &AtomicBool::new(false))
             .expect_err("there is something in it")
             .to_string()
-            .contains("empty or not there")
+            .contains("empty or new folder")
     );
 }
 
@@ -80,7 +80,7 @@ fn a_newer_trace_dat_is_refused_with_a_hint_how_to_convert_it() {
 #[test]
 fn a_file_of_no_known_kind_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (text, expected) in [("some text\n", "found none of them"), ("PERFILE2", "perf.data cannot be read")] {
+    for (text, expected) in [("some text\n", "found something else"), ("PERFILE2", "perf.data cannot be read")] {
         let (file, to) = (folder.path().join("file"), folder.path().join("rec"));
         fs::write(&file, text).expect("written");
         let error =

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 pub struct OwnFeature {
     /// As in `--with`; capitals, digits and `_`.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A description, in one line.
     pub doc: &'static str,
     /// Where it is from: a posting, or whose it is.
     pub source: &'static str,
@@ -18,13 +18,16 @@ pub struct OwnFeature {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OwnFeatureError {
     /// The name is taken.
-    #[error("{0} is a feature already; give the policy a name of its own")]
+    #[error("{0} is already a feature; give the policy another name")]
     Known(&'static str),
     /// The name cannot be a switch.
-    #[error("{0:?} is no name of a feature; expected capitals, digits and _, such as SIS_MINE, without NO_ before it")]
+    #[error(
+        "{0:?} cannot be the name of a feature; expected capitals, digits and _, such as SIS_MINE, without NO_ \
+             before it"
+    )]
     Name(&'static str),
     /// A program has one feature of its own.
-    #[error("the program has {0} already; one policy of one's own is possible at a time")]
+    #[error("the program already has {0}; it can have only one policy of its own at a time")]
     Second(&'static str),
 }
 

@@ -30,7 +30,7 @@ macro_rules! features {
                 match name { $(stringify!($name) => Some(Feature::$name),)* _ => None }
             }
 
-            /// What it does, in a line.
+            /// Returns a description, in one line.
             pub fn doc(self) -> &'static str {
                 if let (Feature::OWN, Some(own)) = (self, own()) {
                     return own.doc;
@@ -56,7 +56,7 @@ macro_rules! features {
                 match self { $(Feature::$name => $source),* }
             }
 
-            /// Whether this build acts on it.
+            /// Returns whether this build acts on it.
             pub fn modelled(self) -> bool {
                 if self == Feature::OWN {
                     return own().is_some();
@@ -87,8 +87,8 @@ features! {
         Some("6.12"), None, "do_preempt_short(), 6.12", true;
     NEXT_BUDDY: "Prefer the task that was woken last at the next pick.",
         OLD, None, "check_preempt_wakeup(), 6.1; check_preempt_wakeup_fair(), 6.12; set_preempt_buddy(), 7.2", true;
-    NEXT_BUDDY_POSTED: "Reschedule a waker that is not eligible any more, as the posting of today's NEXT_BUDDY did. On \
-        v6.18, on which it was posted: all that it changes.",
+    NEXT_BUDDY_POSTED: "Reschedule a waker that is no longer eligible, as the posting of today's NEXT_BUDDY did. On \
+                        v6.18, for which it was posted, everything that it changes.",
         Some("6.19"), Some("after 6.19"),
         "\"[PATCH 2/2] sched/fair: Reimplement NEXT_BUDDY to align with EEVDF goals\", Mel Gorman, v5, e837456fdca8; \
             reverted by 15257cc2f905, January 2026; the name is wakelab's",
@@ -117,12 +117,13 @@ features! {
         OLD, Some("5.3"), "the posting that removes it, May 2019; the release is from the changelog", false;
     NONTASK_CAPACITY: "Take the time of interrupts from a CPU's capacity.",
         OLD, None, "update_rq_clock_task(), 6.12", true;
-    IRQ_TIME_ACCOUNTING: "Leave the time of interrupts out of that of the tasks that they interrupt; a configuration.",
+    IRQ_TIME_ACCOUNTING: "Do not charge the time of interrupts to the tasks that they interrupt; a configuration \
+                          option.",
         None, None, "update_rq_clock_task(), 6.12; CONFIG_IRQ_TIME_ACCOUNTING is not set in Debian's configurations of \
             6.1, 6.12 and 7.2", true;
     TTWU_QUEUE: "Let the target CPU do the enqueue of a remote wake-up; off by default with PREEMPT_RT.",
         OLD, None, "ttwu_queue_wakelist(), 6.12", true;
-    TTWU_BY_NODE: "Let the target CPU enqueue the wake-ups to another node, in place of those to another LLC.",
+    TTWU_BY_NODE: "Let the target CPU enqueue wake-ups to another node, instead of wake-ups to another LLC.",
         None, None, "the thread of SIS_NODE, Chen Yu, July 2023; the name is wakelab's", true;
     SIS_AVG_CPU: "Skip the scan for an idle CPU when its average cost exceeds the average idle time.",
         OLD, Some("5.12"), "select_idle_cpu(), 5.10; features.h of 5.12-rc3 has it no more", false;
@@ -137,7 +138,7 @@ features! {
         OLD, None, "features.h, 6.1 and 6.18.15 (on), and 6.12.107 (on only with PREEMPT_RT)", false;
     RT_RUNTIME_SHARE: "Let a CPU borrow realtime bandwidth from others.",
         OLD, None, "balance_runtime(), 6.12", false;
-    LB_MIN: "Skip tasks of little load when balancing.",
+    LB_MIN: "Skip tasks with little load when balancing.",
         OLD, None, "detach_tasks(), 6.12", true;
     ATTACH_AGE_LOAD: "Age a task's load when it is attached to a run queue.",
         OLD, None, "attach_entity_cfs_rq(), 6.12", false;
@@ -170,8 +171,8 @@ features! {
         "resched_curr_lazy(), get_lazy_tif_bit(), 6.18: preempt=none, voluntary and full ask for no lazy reschedule; \
             the name is wakelab's",
         true;
-    SCHED_IDLE_NOT_FOR_IDLE: "Take no CPU that runs SCHED_IDLE tasks only for a wakee that is SCHED_IDLE itself, where \
-        the version does not; the switch turns it off.",
+    SCHED_IDLE_NOT_FOR_IDLE: "Do not take a CPU that runs only SCHED_IDLE tasks for a wakee that is SCHED_IDLE itself, \
+                              where the version does not; the switch turns it off.",
         Some("7.0"), None,
         "choose_sched_idle_rq(), 7.2; fd54d81c2c0e; no kernel has a switch, and the name is wakelab's", true;
     ASYM_SMT: "On unequal CPUs, prefer idle cores and limit the search by SIS_UTIL, where the version does; the switch \
@@ -180,11 +181,12 @@ features! {
         "select_idle_capacity(), asym_fits_cpu() and update_sd_pick_busiest(), 7.2; no kernel has a switch, and the \
             name is wakelab's",
         true;
-    NI_COST_BUMP: "Count a newly-idle balance in vain as half as long again as the longest, up to the migration cost.",
+    NI_COST_BUMP: "Count a newly-idle balance that finds nothing as half as long again as the longest, up to the \
+                   migration cost.",
         Some("6.17"), Some("6.19"),
         "sched_balance_newidle(), 155213a2aed4, reverted by d206fbad9328; the name is wakelab's", true;
-    NI_MIGRATION_COST_GATE: "Begin no newly-idle balance on a CPU that expects to be idle for less than the migration \
-        cost.",
+    NI_MIGRATION_COST_GATE: "Do not begin a newly-idle balance on a CPU that expects to be idle for less than the \
+                             migration cost.",
         None, Some("5.16"), "newidle_balance() before c5b0a7eefc70; the name is wakelab's", true;
     SCHED_CACHE: "Draw the tasks of a process to one LLC (`CONFIG_SCHED_CACHE`), in the version's form, or in that of \
         7.2.",
@@ -222,8 +224,8 @@ features! {
         "\"[PATCH v8 2/2] sched/fair: Introduce SIS_CURRENT to wake up short task on current CPU\", Chen Yu, April \
             2023",
         true;
-    SIS_ORACLE: "Find an idle CPU of the LLC at no cost if there is one: a bound of what a search can find, not of \
-        throughput.",
+    SIS_ORACLE: "Find an idle CPU of the LLC at no cost if there is one: a bound on what a search can find, not on \
+                 throughput.",
         None, None, "wakelab's own", true;
     SIS_UTIL_V1: "SIS_UTIL as first posted: no limit up to 85% utilisation, no search above.",
         None, None,
@@ -246,12 +248,12 @@ features! {
         None, None, "the threads of SIS_UTIL, 2022", true;
     SIS_UTIL_NEWIDLE: "Update nr_idle_scan in newly-idle balancing, too, and not only in periodic passes.",
         None, None, "the thread of SIS_UTIL v4, June 2022, where it was rejected for the writes to a shared line", true;
-    SIS_FILTER: "Leave CPUs out of the scan for an idle CPU that were overloaded at their last tick.",
+    SIS_FILTER: "Leave CPUs that were overloaded at their last tick out of the scan for an idle CPU.",
         None, None,
         "\"[PATCH v4 6/7] sched/fair: skip busy cores in SIS search\", Abel Wu, June 2022, in the form that Chen Yu \
             measured in July 2022",
         true;
-    SIS_NODE: "Go on with the node's other LLCs where the search of the target's LLC has found no idle CPU.",
+    SIS_NODE: "Go on with the node's other LLCs if the search of the target's LLC finds no idle CPU.",
         None, None,
         "\"sched/fair: Multi-LLC select_idle_sibling()\", Peter Zijlstra, June 2023 (c5214e13ad60 in tip, dropped in \
             July)",
@@ -273,17 +275,17 @@ features! {
         "patch 2 of \"[PATCH v5 0/5] sched/fair: Improve scan efficiency of SIS\", Abel Wu, September 2022; the name \
             is wakelab's",
         true;
-    SIS_EFF_PENDING: "Set no hint of idle cores by a CPU to which a wake-up is on its way.",
+    SIS_EFF_PENDING: "Do not let a CPU to which a wake-up is on its way set the hint of idle cores.",
         None, None,
         "patch 3 of \"[PATCH v5 0/5] sched/fair: Improve scan efficiency of SIS\", Abel Wu, September 2022; the name \
             is wakelab's",
         true;
-    SIS_EFF_BUSY: "Search an LLC no more after a search in vain, until one of its CPUs goes idle.",
+    SIS_EFF_BUSY: "After a search that finds nothing, do not search the LLC again until one of its CPUs goes idle.",
         None, None,
         "patch 4 of \"[PATCH v5 0/5] sched/fair: Improve scan efficiency of SIS\", Abel Wu, September 2022; the name \
             is wakelab's",
         true;
-    SIS_EFF_FILTER: "SIS_EFF_BUSY, which then searches only cores that have gone idle since.",
+    SIS_EFF_FILTER: "SIS_EFF_BUSY, and then search only cores that have gone idle since.",
         None, None,
         "patch 5 of \"[PATCH v5 0/5] sched/fair: Improve scan efficiency of SIS\", Abel Wu, September 2022; the name \
             is wakelab's", true;
@@ -300,12 +302,12 @@ features! {
         "\"[PATCH v7] sched/fair: Scan cluster before scanning LLC in wake-up path\", Barry Song and Yicong Yang, \
             August 2022; the name is wakelab's",
         true;
-    SIS_CLUSTER_V8: "SIS_CLUSTER as posted in v8: an idle previous or recently used CPU is kept for the end.",
+    SIS_CLUSTER_V8: "SIS_CLUSTER as posted in v8: an idle previous or recently used CPU is kept as a last resort.",
         None, None,
         "\"[PATCH v8] sched/fair: Scan cluster before scanning LLC in wake-up path\", Barry Song and Yicong Yang, \
             May 2023; the name is wakelab's",
         true;
-    SIS_CLUSTER_V9: "SIS_CLUSTER as posted in v9: such a CPU is taken in the end if it is still idle.",
+    SIS_CLUSTER_V9: "SIS_CLUSTER as posted in v9: such a CPU is taken as a last resort if it is still idle.",
         None, None,
         "\"[PATCH v9] sched/fair: Scan cluster before scanning LLC in wake-up path\", Barry Song and Yicong Yang, \
             July 2023; the name is wakelab's",
@@ -316,13 +318,13 @@ features! {
         "\"[PATCH v10 2/3] sched/fair: Scan cluster before scanning LLC in wake-up path\", Barry Song and Yicong Yang, \
             October 2023; the name is wakelab's",
         true;
-    SIS_CACHE: "Leave the CPU of a short sleeper to it: pass over idle CPUs that expect one in the scan of the LLC.",
+    SIS_CACHE: "Reserve the CPU of a short sleeper for it: the scan of the LLC passes over idle CPUs that expect one.",
         None, None,
         "\"[PATCH 2/2] sched/fair: skip the cache hot CPU in select_idle_cpu()\", Chen Yu, 26 September 2023 (v1)",
         true;
-    SIS_PARAM: "SIS_UTIL by parameters (sis_param_*); without any it is SIS_UTIL.",
+    SIS_PARAM: "SIS_UTIL with parameters (sis_param_*); without any it is SIS_UTIL.",
         None, None, "wakelab's own", true;
-    SIS_SINGLE_PASS: "Search for a core and a CPU in one scan where the version makes three.",
+    SIS_SINGLE_PASS: "Search for a core and a CPU in one scan, where the version makes three.",
         None, None,
         "\"[PATCH v5 0/4] Scan for an idle sibling in a single pass\", Mel Gorman, January 2021, merged for 5.12; the \
             name is wakelab's",

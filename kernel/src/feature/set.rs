@@ -7,10 +7,10 @@ use super::{Feature, Switches, SwitchesError, split_no};
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct FeatureSet(u128);
 
-/// What a kernel's `features` file said.
+/// The contents of a kernel's `features` file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct FeaturesFile {
-    /// What the file lists, in its order, and whether it is on.
+    /// The features that the file lists, in its order, and whether each is on.
     pub listed: Vec<(Feature, bool)>,
     /// Its words that name no feature known here.
     pub unknown: Vec<String>,
@@ -38,13 +38,13 @@ impl FeatureSet {
         set
     }
 
-    /// Whether `feature` is on: `sched_feat()`.
+    /// Returns whether `feature` is on: `sched_feat()`.
     #[inline]
     pub const fn has(self, feature: Feature) -> bool {
         self.0 >> feature as u32 & 1 != 0
     }
 
-    /// Whether any of those of `other` is on.
+    /// Returns whether any feature of `other` is on.
     #[inline]
     pub const fn intersects(self, other: FeatureSet) -> bool {
         self.0 & other.0 != 0
@@ -56,13 +56,13 @@ impl FeatureSet {
         FeatureSet(if on { self.0 | bit } else { self.0 & !bit })
     }
 
-    /// Those that are on, in the registry's order.
+    /// Returns the features that are on, in the registry's order.
     pub fn iter(self) -> impl Iterator<Item = Feature> {
         Feature::ALL.iter().copied().filter(move |&f| self.has(f))
     }
 
-    /// What a kernel's `features` file says. A recorded kernel may have features that are unknown here: those are
-    /// returned beside the others, and are no error.
+    /// Parses a kernel's `features` file. A recorded kernel may have features that are unknown here: those are returned
+    /// besides the others, and are not an error.
     pub fn parse_file(text: &str) -> FeaturesFile {
         let mut file = FeaturesFile { listed: Vec::new(), unknown: Vec::new() };
         for word in text.split_whitespace() {
@@ -81,7 +81,7 @@ impl FeatureSet {
         Ok(())
     }
 
-    /// What has to be switched to come from this set to `other`.
+    /// Returns the switches that turn this set into `other`.
     pub fn diff(self, other: FeatureSet) -> Switches {
         let changed = Feature::ALL.iter().filter(|&&f| self.has(f) != other.has(f));
         Switches::from_iter(changed.map(|&f| (f, other.has(f))))

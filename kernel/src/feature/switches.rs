@@ -27,7 +27,7 @@ pub enum SwitchesError {
     #[error(transparent)]
     Clamp(#[from] TaskClampError),
     /// Two words that contradict each other.
-    #[error("{first} and {second} contradict each other; expected one of them")]
+    #[error("{first} and {second} contradict each other; give only one of them")]
     Contradiction {
         /// The word that comes first.
         first: String,
@@ -106,7 +106,7 @@ impl Switches {
         self.settings.iter().copied()
     }
 
-    /// What is asked of power management, in the order given.
+    /// Returns the options of power management, in the order given.
     pub fn power(&self) -> &[PowerOption] {
         &self.power
     }
@@ -164,12 +164,12 @@ impl Switches {
         Some(SwitchesError::Contradiction { first, second })
     }
 
-    /// Whether there is none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub fn len(&self) -> usize {
         self.features.len() + self.settings.len() + self.power.len() + self.clamps.len()
     }

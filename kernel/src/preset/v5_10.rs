@@ -4,7 +4,7 @@ use crate::Feature::{self, *};
 use crate::rules::*;
 use crate::{Tunables, sd_flags};
 
-/// What `features` lists.
+/// The contents of the `features` file.
 const FILE: &[(Feature, bool)] = &[
     (GENTLE_FAIR_SLEEPERS, true),
     (START_DEBIT, true),

@@ -4,7 +4,7 @@ use crate::Feature::{self, *};
 use crate::rules::*;
 use crate::{Tunables, sd_flags};
 
-/// What `features` lists.
+/// The contents of the `features` file.
 pub(super) const FILE: &[(Feature, bool)] = &[
     (PLACE_LAG, true),
     (PLACE_DEADLINE_INITIAL, true),

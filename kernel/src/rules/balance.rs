@@ -19,12 +19,12 @@ rules! {
         /// A pass that has found all tasks pinned, and then balance, leaves the group's imbalance as it is
         /// (`load_balance()`, f6cad8df6b30; in 5.4, not in 5.3).
         pub pinned_keep_imbalance: bool,
-        /// By how much the interval of a busy CPU is longer (`get_sd_balance_interval()`, `sd->busy_factor`).
+        /// How much longer the interval of a busy CPU is (`get_sd_balance_interval()`, `sd->busy_factor`).
         pub busy_interval: BusyInterval,
         /// A CPU that runs only SCHED_IDLE tasks balances as often as an idle one (`rebalance_domains()`, 323af6deaf70;
         /// in 5.6, not in 5.3).
         pub sched_idle_is_idle: bool,
-        /// In which order a CPU balances for those whose tick is stopped (`_nohz_idle_balance()`).
+        /// The order in which a CPU balances for the CPUs whose tick is stopped (`_nohz_idle_balance()`).
         pub ilb_walk: IlbWalk,
         /// A newly idle CPU does not balance once it has a task or a wake-up is pending (`should_we_balance()`,
         /// 792b9f65a568; in 6.1, not in 5.18).
@@ -82,7 +82,7 @@ rules! {
         /// With an energy model: the minimum that tasks ask for can make a CPU overutilized (`cpu_overutilized()`; in
         /// 6.12, not in 7.2).
         pub overutilized_by_min: bool,
-        /// Which domain says that tasks go to siblings first (`sds->prefer_sibling`, `update_sd_lb_stats()`).
+        /// The domain that decides whether tasks go to siblings first (`sds->prefer_sibling`, `update_sd_lb_stats()`).
         pub prefer_sibling: PreferSibling,
         /// How uneven siblings are (`sibling_imbalance()`).
         pub sibling_imbalance: SiblingImbalance,
@@ -121,7 +121,7 @@ rules! {
         /// A running task that is about to sleep is not pushed (`curr->on_rq` in `sched_balance_rq()`; in 7.3, not in
         /// 7.2).
         pub push_queued_only: bool,
-        /// Which passes over a domain with SD_SERIALIZE exclude each other (`balancing`, `sched_balance_running`).
+        /// The passes over a domain with SD_SERIALIZE that exclude each other (`balancing`, `sched_balance_running`).
         pub serialize: Serialize,
         /// Cache-aware balancing, if the version has it (in 7.2, not in 6.12).
         pub sched_cache: Option<SchedCacheRules>,
@@ -148,7 +148,7 @@ rules! {
         /// Of the domains of a periodic visit, the highest one's decay counts for the CPU's own maximum; before, any
         /// (`need_decay` in `rebalance_domains()`; in 5.18, not in 5.10).
         pub last_decay_counts: bool,
-        /// What ends it before the highest domain, after a pass without success.
+        /// The condition that ends it before the highest domain, after a pass without success.
         pub stop: NewidleStop,
         /// A CPU that has made passes does not note that the averages of others are due (`nohz_newidle_balance()` is
         /// called only if none is made; in 5.3, not in 5.10).
@@ -160,7 +160,7 @@ rules! {
 }
 
 forms! {
-    /// What ends newly idle balancing before the highest domain.
+    /// The condition that ends newly idle balancing before the highest domain.
     pub enum NewidleStop {
         /// A task is queued (5.10).
         Task = "a task",
@@ -172,7 +172,7 @@ forms! {
 }
 
 forms! {
-    /// By how much a domain's interval is longer while its CPU is busy.
+    /// How much longer a domain's interval is while its CPU is busy.
     pub enum BusyInterval {
         /// 32 times (5.3; 6e7499135db7 is in 5.10).
         Times32 = "32 times",
@@ -193,11 +193,11 @@ forms! {
 }
 
 forms! {
-    /// Which domain says that tasks go to siblings first.
+    /// The domain that decides whether tasks go to siblings first.
     pub enum PreferSibling {
         /// The pulling CPU's domain below (up to 6.1).
         ChildDomain = "the child domain",
-        /// That of the busiest group (6.6).
+        /// The busiest group's domain (6.6).
         BusiestGroup = "the busiest group",
     }
 }
@@ -239,7 +239,7 @@ forms! {
 }
 
 forms! {
-    /// Which passes over a domain with SD_SERIALIZE exclude each other.
+    /// The passes over a domain with SD_SERIALIZE that exclude each other.
     pub enum Serialize {
         /// Periodic ones, from before they are known to be due (`rebalance_domains()`, 6.12).
         Visits = "periodic visits",

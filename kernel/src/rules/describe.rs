@@ -11,9 +11,9 @@ pub struct Rule {
     pub value: String,
     /// Its value in words.
     pub text: String,
-    /// What the value means, if it is one of several forms.
+    /// The meaning of the value, if it is one of several forms.
     pub form: Option<&'static str>,
-    /// What the rule is about, with the kernel's function and the change that brought it.
+    /// A description of the rule, with the kernel's function and the change that introduced it.
     pub doc: &'static str,
 }
 

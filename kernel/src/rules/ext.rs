@@ -13,7 +13,7 @@ rules! {
         /// An idle sibling of the previous CPU comes before other idle CPUs (`scx_select_cpu_dfl()`; in 7.2.12, not in
         /// 6.18.35).
         pub prev_siblings: bool,
-        /// From where `scx_bpf_select_cpu_dfl()` and its kin may be called (`select_cpu_from_kfunc()`).
+        /// The places from which `scx_bpf_select_cpu_dfl()` and its kin may be called (`select_cpu_from_kfunc()`).
         pub select_cpu_kfunc: ExtSelectCpuKfunc,
         /// The idle masks know that a CPU goes idle before `ops.update_idle()` is called (`__scx_update_idle()`; in
         /// 6.18.35 and 7.2, not in 6.12.117).
@@ -25,7 +25,7 @@ rules! {
         /// A task that is enqueued with SCX_ENQ_LAST to the local queue of its CPU runs at once, not at the CPU's next
         /// event (`put_prev_task_scx()`; in 6.12.117, not in 6.18.35 and 7.2.12).
         pub enq_last_resched: bool,
-        /// How a CPU waits that kicks others with SCX_KICK_WAIT.
+        /// How a CPU that kicks others with SCX_KICK_WAIT waits.
         pub kick_wait: ExtKickWait,
         /// A kick leaves a CPU alone that runs a task of a class above (`kick_one_cpu()`; in 6.18.35 and 7.2, not in
         /// 6.12.117).
@@ -120,7 +120,7 @@ forms! {
 }
 
 forms! {
-    /// From where kernel functions that choose an idle CPU by `scx_select_cpu_dfl()` may be called.
+    /// The places from which kernel functions that choose an idle CPU by `scx_select_cpu_dfl()` may be called.
     pub enum ExtSelectCpuKfunc {
         /// `ops.select_cpu()` (read in 6.12.117).
         SelectCpu = "select_cpu",
@@ -133,7 +133,7 @@ forms! {
 }
 
 forms! {
-    /// How a CPU waits that kicks others with SCX_KICK_WAIT.
+    /// How a CPU that kicks others with SCX_KICK_WAIT waits.
     pub enum ExtKickWait {
         /// In the kick's interrupt, for any CPU, until that leaves a task of the class for another class
         /// (`kick_cpus_irq_workfn()` and `switch_class()`; read in 6.12.117).
@@ -148,12 +148,12 @@ forms! {
 }
 
 impl ExtKickWait {
-    /// Whether the CPU waits in the kick's interrupt.
+    /// Returns whether the CPU waits in the kick's interrupt.
     pub const fn in_irq(self) -> bool {
         !matches!(self, ExtKickWait::AfterPass)
     }
 
-    /// Whether a pick of the CPU that is waited for ends the wait.
+    /// Returns whether a pick on the CPU that is waited for ends the wait.
     pub const fn until_pick(self) -> bool {
         !matches!(self, ExtKickWait::IrqUntilClass)
     }

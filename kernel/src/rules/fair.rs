@@ -43,7 +43,7 @@ impl Describe for FairClass {
 }
 
 rules! {
-    /// Which form of CFS a kernel version has.
+    /// The form of CFS in a kernel version.
     pub struct CfsRules {
         /// CFS: a SCHED_IDLE task beside others has a slice of at least `sysctl_sched_idle_min_granularity`, and a
         /// smaller credit after sleep (`sched_slice()`, `place_entity()`; in 6.1, not in 5.10).
@@ -59,7 +59,7 @@ rules! {
 }
 
 rules! {
-    /// Which form of EEVDF a kernel version has.
+    /// The form of EEVDF in a kernel version.
     pub struct EevdfRules {
         /// EEVDF: how long RUN_TO_PARITY protects the picked task (`set_protect_slice()`). Since 6.18 every charge of a
         /// task that is not protected asks for a reschedule, and without the feature the base slice is protected.
@@ -113,8 +113,8 @@ rules! {
 }
 
 impl EevdfRules {
-    /// Whether the protection ends at a point in virtual time (`vprot`, 6.18), not at a deadline that must not change
-    /// (6.12).
+    /// Returns whether the protection ends at a point in virtual time (`vprot`, 6.18), not at a deadline that must not
+    /// change (6.12).
     #[inline]
     pub const fn protects_by_vruntime(&self) -> bool {
         matches!(self.slice_protection, SliceProtection::MinSlice | SliceProtection::UntilIneligible)
@@ -159,9 +159,9 @@ forms! {
         /// ends with it. If such a task does not win, the protection is cut to the shortest slice. Delayed tasks stay
         /// on the queue, and the next buddy does not count (6.18).
         CompareUnprotected = "compare, without protection for a shorter slice",
-        /// What the posting of today's NEXT_BUDDY made of 6.18: the order of 7.2, in which the next buddy counts, but
-        /// delayed tasks stay on the queue in that comparison ("[PATCH 2/2] sched/fair: Reimplement NEXT_BUDDY to align
-        /// with EEVDF goals", Mel Gorman, v4, 3 November 2025).
+        /// The form that the posting of today's NEXT_BUDDY gave 6.18: the order of 7.2, in which the next buddy
+        /// counts, but delayed tasks stay on the queue in that comparison ("[PATCH 2/2] sched/fair: Reimplement
+        /// NEXT_BUDDY to align with EEVDF goals", Mel Gorman, v4, 3 November 2025).
         PickAsPosted = "pick, delayed tasks stay",
         /// A pick as by a schedule, which takes delayed tasks off the queue: a task with a shorter slice ignores the
         /// protection in that pick, and ends it if it wins. If the task does not win, the protection is cut to the

@@ -23,7 +23,7 @@ rules! {
 }
 
 forms! {
-    /// How a run queue's sums follow when a task's averages are taken off it.
+    /// How a run queue's sums change when a task's averages are subtracted.
     ///
     /// `avg` and `sum` are rounded apart, so subtracting from both can leave a sum too small for its average.
     pub enum SumRule {

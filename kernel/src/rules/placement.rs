@@ -4,7 +4,7 @@
 use super::describe::{forms, rules};
 
 rules! {
-    /// Which form placement has in a kernel version.
+    /// The form of placement in a kernel version.
     pub struct Code {
         /// The shape of the search in the LLC: `select_idle_core()` and `select_idle_cpu()` merged in 5.12
         /// (9fe1f127b913), and 5.13 probes the previous CPU's siblings again (c722f35b513f).
@@ -59,7 +59,7 @@ rules! {
         pub empty_mask_returns: bool,
         /// The search for an idle CPU on a machine of unequal capacities (`select_idle_capacity()`).
         pub capacity_search: CapacitySearch,
-        /// How a task is found to fit a CPU (`util_fits_cpu()`; 5.18 has no such function).
+        /// How it is decided whether a task fits a CPU (`util_fits_cpu()`; 5.18 has no such function).
         pub util_fits: UtilFits,
         /// How the slow path compares groups (`find_idlest_group()`): by their type since 5.5 (57abff067a08).
         pub find_group: FindGroup,
@@ -103,7 +103,7 @@ forms! {
 }
 
 forms! {
-    /// What SIS_PROP derives its limit from (`select_idle_cpu()`).
+    /// The value from which SIS_PROP derives its limit (`select_idle_cpu()`).
     pub enum SisProp {
         /// `rq->avg_idle / 512`; every scan reads the clock, whether the feature is on or not (5.10).
         AvgIdle = "avg_idle",
@@ -190,7 +190,7 @@ forms! {
 }
 
 forms! {
-    /// How a task is found to fit a CPU's capacity.
+    /// How it is decided whether a task fits a CPU's capacity.
     pub enum UtilFits {
         /// Its clamped utilisation is compared with what is left of the capacity (5.18).
         Clamped = "clamped utilisation",

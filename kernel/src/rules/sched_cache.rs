@@ -13,12 +13,12 @@ rules! {
         pub group_type: bool,
         /// When a process has too many running threads for one LLC (`invalid_llc_nr()`).
         pub llc_threads: LlcThreads,
-        /// What the size of a process's memory is taken from (`exceed_llc_capacity()`).
+        /// The source of the size of a process's memory (`exceed_llc_capacity()`).
         pub footprint: Footprint,
-        /// From which utilisation on an LLC is too busy to take more (`fits_llc_capacity()`).
+        /// The utilisation from which an LLC is too busy to take more (`fits_llc_capacity()`).
         pub llc_busy: LlcBusy,
-        /// That both LLCs are too busy is tested with the task's utilisation moved (`can_migrate_llc()`, as merged).
-        /// The first posting tests it before.
+        /// The test whether both LLCs are too busy counts the task's utilisation as moved (`can_migrate_llc()`, as
+        /// merged). The first posting tests it before.
         pub moved_first: bool,
         /// After `cache_nice_tries + 1` failed passes preferences are ignored (`migrate_degrades_llc()` and
         /// `llc_balance()`, as merged).
@@ -45,7 +45,7 @@ forms! {
 }
 
 forms! {
-    /// What the size of a process's memory is taken from.
+    /// The source of the size of a process's memory.
     pub enum Footprint {
         /// The faults that NUMA balancing counts, so that without NUMA balancing no process is too large (7.2).
         NumaFaults = "NUMA faults",
@@ -55,7 +55,7 @@ forms! {
 }
 
 forms! {
-    /// From which utilisation on an LLC is too busy.
+    /// The utilisation from which an LLC is too busy.
     pub enum LlcBusy {
         /// `llc_overaggr_pct`; half as much again without SMT (7.2).
         MoreWithoutSmt = "more without SMT",

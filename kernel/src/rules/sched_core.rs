@@ -1,5 +1,5 @@
-//! What the fair class meets outside of fair.c: `kernel/sched/core.c`, the configuration, and the pipe that many
-//! benchmarks talk through.
+//! Rules outside of fair.c that matter to the fair class: `kernel/sched/core.c`, the configuration, and the pipe that
+//! many benchmarks talk through.
 
 use super::ExtRules;
 use super::describe::{forms, rules};
@@ -21,7 +21,7 @@ rules! {
         /// A task's utilisation clamps join the run queue's after the class has enqueued it, so that the frequency that
         /// schedutil asks for meanwhile does not know them (`enqueue_task()`; in 6.12, not in 6.8 and 6.18).
         pub uclamp_after_enqueue: bool,
-        /// What keeps a share of each CPU for the fair class where realtime tasks want all of it.
+        /// The mechanism that keeps a share of each CPU for the fair class if realtime tasks want all of it.
         pub rt_bandwidth: RtBandwidthForm,
         /// `find_lowest_rq()` takes the CPUs of a domain in turn (`cpumask_any_and_distribute()`, 5.11; in 6.1, not in
         /// 5.10), not the first.
@@ -31,7 +31,7 @@ rules! {
         /// A fair server that finds its CPU idle is stopped when its timer expires (`dl_defer_idle`, f5a538c07df2 and
         /// e636ffb9e31b for 6.19; in 7.2, not in 6.12.107, nor in the 6.18 of before them).
         pub fair_server_stops_idle: bool,
-        /// What tells the scheduler that a CPU's frequency is limited.
+        /// The signal that tells the scheduler that a CPU's frequency is limited.
         pub pressure: PressureForm,
         /// sched_ext; `None` where schedulers in BPF cannot be loaded (up to 6.11).
         pub ext: Option<ExtRules>,
@@ -39,7 +39,7 @@ rules! {
 }
 
 forms! {
-    /// What keeps a share of each CPU for the fair class.
+    /// The mechanism that keeps a share of each CPU for the fair class.
     pub enum RtBandwidthForm {
         /// Realtime tasks of a CPU are throttled when they have run for `sched_rt_runtime_us` of a period (up to 6.11).
         Throttling = "RT throttling",
@@ -50,7 +50,7 @@ forms! {
 }
 
 forms! {
-    /// What tells the scheduler that a CPU's frequency is limited, so that it has less capacity.
+    /// The signal that tells the scheduler that a CPU's frequency is limited, so that it has less capacity.
     pub enum PressureForm {
         /// Nothing (up to 5.6).
         None = "nothing",

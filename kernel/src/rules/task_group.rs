@@ -13,7 +13,7 @@ rules! {
         /// A group's entity keeps its weight when the group becomes empty, as its dequeue may be delayed
         /// (`update_cfs_group()`; in stable 6.12.y, not in 6.8). Before, the weight is that of an empty group.
         pub empty_keeps_weight: bool,
-        /// What a new weight does to the virtual times of a group's entity that is queued.
+        /// The effect of a new weight on the virtual times of a group's queued entity.
         pub reweight: GroupReweight,
         /// The slice of a group's entity is the shortest in the group (`enqueue_task_fair()`, `dequeue_entities()`; in
         /// 6.12, not in 6.8, where it is the base slice).
@@ -25,9 +25,9 @@ rules! {
         /// All tasks of a CPU compete on one queue, each with the weight that its groups leave it, and groups are
         /// counted and weighed only (`enqueue_hierarchy()`; in 7.3, not in 7.2).
         pub one_queue: bool,
-        /// By what a group's weight is multiplied before it is divided among CPUs.
+        /// The factor by which a group's weight is multiplied before it is divided among CPUs.
         pub shares: GroupShares,
-        /// What becomes of the tasks of a group whose quota is used up (`cpu.max`).
+        /// What happens to the tasks of a group whose quota is used up (`cpu.max`).
         pub throttle: ThrottleForm,
         /// A CPU unthrottles its queues itself, in an interrupt that the one with the timer sends
         /// (`__unthrottle_cfs_rq_async()`, 8ad075c2eb1f; in 6.6, not in 6.1).
@@ -46,7 +46,7 @@ rules! {
 }
 
 forms! {
-    /// What becomes of the tasks of a group whose quota is used up (`throttle_cfs_rq()`).
+    /// What happens to the tasks of a group whose quota is used up (`throttle_cfs_rq()`).
     pub enum ThrottleForm {
         /// The group's entity leaves the queue above, with all that is below (up to 6.12).
         Queues = "leave with the group's entity",
@@ -59,7 +59,7 @@ forms! {
 }
 
 forms! {
-    /// What a new weight does to the virtual times of a group's entity that is queued (`reweight_entity()`).
+    /// The effect of a new weight on the virtual times of a group's queued entity (`reweight_entity()`).
     pub enum GroupReweight {
         /// Nothing: its vruntime stays (CFS).
         Kept = "stay",
@@ -76,7 +76,7 @@ forms! {
 }
 
 forms! {
-    /// By what a group's weight is multiplied before it is divided among CPUs (`calc_group_shares()`).
+    /// The factor by which a group's weight is multiplied before it is divided among CPUs (`calc_group_shares()`).
     pub enum GroupShares {
         /// By 1: a group weighs the same however many CPUs it uses (up to 7.2; 7.3's `cgroup_mode` "smp").
         Smp = "1",
@@ -87,8 +87,8 @@ forms! {
 }
 
 impl GroupReweight {
-    /// Whether nothing is done where the weight stays (`update_cfs_group()`; in 6.6, not in 6.1, which takes the
-    /// averages anew).
+    /// Returns whether nothing is done if the weight does not change (`update_cfs_group()`; in 6.6, not in 6.1, which
+    /// takes the averages anew).
     pub const fn skips_same(self) -> bool {
         !matches!(self, GroupReweight::Kept)
     }

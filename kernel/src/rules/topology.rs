@@ -14,12 +14,12 @@ rules! {
         pub imbalance_pct: u32,
         /// How `build_sched_domains()` computes `imb_numa_nr`.
         pub imb_numa: ImbNuma,
-        /// How different capacities are found.
+        /// How different capacities are detected.
         pub asym: AsymDetection,
         /// `sd_init()` takes `SD_PREFER_SIBLING` from the child of a domain with different capacities (in 7.2, not in
         /// 7.3).
         pub asym_clears_prefer_sibling: bool,
-        /// What `sg->flags` holds.
+        /// The contents of `sg->flags`.
         pub group_flags: GroupFlags,
         /// `build_overlap_sched_groups()` looks for a sibling's descendant that fits into the domain
         /// (`find_descended_sibling()`, since 5.13). Without it, groups may leave the domain if the NUMA diameter is 3.
@@ -60,7 +60,7 @@ forms! {
 }
 
 forms! {
-    /// How different capacities are found.
+    /// How different capacities are detected.
     pub enum AsymDetection {
         /// `asym_cpu_capacity_level()` (5.10): from the lowest level at which every CPU sees one of the highest
         /// capacity upwards, and no `SD_ASYM_CPUCAPACITY_FULL`.
@@ -71,7 +71,7 @@ forms! {
 }
 
 forms! {
-    /// What `sg->flags` holds.
+    /// The contents of `sg->flags`.
     pub enum GroupFlags {
         /// Nothing: the field does not exist (before 5.16).
         Absent = "absent",

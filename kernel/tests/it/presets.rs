@@ -60,8 +60,8 @@ fn a_release_leads_to_its_preset() {
 fn a_version_is_as_good_as_a_name() {
     let all = [
         ("6.12", "v6.12", None),
-        ("v6.12.40", "v6.12", Some("kernel v6.12.40: the preset v6.12 stands for it")),
-        ("6.6.87", "v6.6", Some("kernel 6.6.87: the preset v6.6 stands for it")),
+        ("v6.12.40", "v6.12", Some("kernel v6.12.40: simulated by the preset v6.12")),
+        ("6.6.87", "v6.6", Some("kernel 6.6.87: simulated by the preset v6.6")),
         ("v6.12", "v6.12", None),
         ("V7.2", "v7.2", None),
     ];
@@ -85,7 +85,7 @@ fn a_version_without_a_preset_names_those_next_to_it() {
     ] {
         let error = Preset::get(asked).unwrap_err();
         let all = Preset::names().join(", ");
-        assert_eq!(error.to_string(), format!("no preset stands for kernel {asked}; the nearest: {near}; all: {all}"));
+        assert_eq!(error.to_string(), format!("no preset for kernel {asked}; the nearest are {near}; all: {all}"));
     }
 }
 

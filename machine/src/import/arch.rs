@@ -46,12 +46,12 @@ impl Isa {
         if self == Isa::X86 { Arch::X86 } else { Arch::Arm64 }
     }
 
-    /// What readers should know of the levels that its kernels build.
+    /// Returns a note for readers about the levels that its kernels build.
     pub(super) fn note(self) -> Option<&'static str> {
         match self {
             Isa::X86 | Isa::Arm64 => None,
             Isa::Riscv => Some(
-                "this is riscv, whose levels are those of arm64 (drivers/base/arch_topology.c): arch = \"arm64\" \
+                "this is riscv, whose levels are the same as arm64's (drivers/base/arch_topology.c): arch = \"arm64\" \
                  stands for them",
             ),
             Isa::Loongarch => Some(

@@ -52,7 +52,7 @@ pub(super) fn read(sys: &Sys<'_>) -> Result<Caches, InputError> {
     // A CPU without caches among others that have some: its files were not saved.
     if let Some(cpu) = caches.0.iter().position(BTreeMap::is_empty).filter(|_| !caches.is_empty()) {
         let path = sys.path(cpu as Cpu, "cache");
-        return Err(sys.tree.error(&path, "there are no caches; expected some, as other CPUs have").with_hint(SAVE));
+        return Err(sys.tree.error(&path, "the CPU has no caches, but others have; expected the same").with_hint(SAVE));
     }
     let mut kinds: Vec<Kind> = caches.0.iter().flat_map(|of| of.keys().copied()).collect();
     kinds.sort_unstable();
@@ -83,7 +83,8 @@ fn of_cpu(sys: &Sys<'_>, cpu: Cpu) -> Result<BTreeMap<Kind, One>, InputError> {
         let one = One { index, size_kib: size(tree, &file("size"))?, id: tree.number(&file("id"), &ID)?, cpus };
         let kind = Kind { level, holds };
         if let Some(before) = caches.insert(kind, one) {
-            let what = format!("this is {} as index{} is; expected another level or type", kind.name(), before.index);
+            let what =
+                format!("this is {}, the same as index{}; expected another level or type", kind.name(), before.index);
             return Err(tree.contradiction(&file("level"), what));
         }
     }
@@ -129,7 +130,7 @@ fn agree(sys: &Sys<'_>, caches: &Caches, kind: Kind) -> Result<(), InputError> {
             () => continue,
         };
         let theirs = path(sys, first, other.index, name);
-        let what = format!("differs from {theirs}; expected the same, as the CPUs share this {}", kind.name());
+        let what = format!("differs from {theirs}; expected the same, because the CPUs share this {}", kind.name());
         return Err(sys.tree.contradiction(&path(sys, cpu, one.index, name), what));
     }
     Ok(())
@@ -155,7 +156,7 @@ impl Caches {
         unsized_kinds.sort_unstable();
         unsized_kinds.dedup();
         for kind in unsized_kinds {
-            sys.note(format!("{} has no cpu*/cache/index*/size: it is left out of the caches", kind.name()));
+            sys.note(format!("{} has no cpu*/cache/index*/size and is left out of the caches", kind.name()));
         }
         let row = |((kind, _, size_kib, shared_by), cpus): ((Kind, u32, u64, u32), Vec<Cpu>)| Cache {
             name: kind.name(),

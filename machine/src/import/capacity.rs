@@ -23,14 +23,14 @@ pub(super) fn read(sys: &Sys<'_>) -> Result<Vec<u32>, InputError> {
     };
     let highest = capacities.iter().max().copied().unwrap_or(1024);
     if highest < 1024 {
-        sys.note(format!("no CPU that is online has the capacity 1024: the highest is {highest}"));
+        sys.note(format!("no online CPU has the capacity 1024: the highest is {highest}"));
     }
     if kinds.len() > 1 {
         let list =
             kinds.iter().map(|(kind, cpus)| format!("{kind} {}", sys.names(cpus))).collect::<Vec<_>>().join(", ");
         sys.note(format!("this is a hybrid machine: {list}"));
         if has_capacities(sys) && capacities.iter().all(|&capacity| capacity == 1024) {
-            sys.note("cpu_capacity is 1024 of all its CPUs: they are simulated as equally fast".to_owned());
+            sys.note("cpu_capacity is 1024 for all its CPUs: they are simulated as equally fast".to_owned());
         }
     }
     Ok(capacities)

@@ -17,7 +17,7 @@ pub(super) fn read(sys: &Sys<'_>) -> Result<Vec<FreqPolicy>, InputError> {
     for path in folders(sys, &folder)? {
         let Some(policy) = read_one(sys, &path)? else { continue };
         if let Some((_, other)) = policies.iter().find(|(before, _)| before.cpus.intersects(&policy.cpus)) {
-            let what = format!("has CPUs that {other}/related_cpus has too; expected each CPU in one policy");
+            let what = format!("has CPUs that are also in {other}/related_cpus; expected each CPU in one policy");
             return Err(sys.tree.contradiction(&format!("{path}/related_cpus"), what));
         }
         policies.push((policy, path));
@@ -68,7 +68,7 @@ fn read_one(sys: &Sys<'_>, folder: &str) -> Result<Option<FreqPolicy>, InputErro
     }
     if let Some(affected) = sys.mask(&file("affected_cpus"))?.filter(|affected| *affected != cpus) {
         let (found, expected) = (sys.names(&affected), sys.names(&cpus));
-        let what = format!("lists CPUs {found}; expected those of related_cpus that are online, {expected}");
+        let what = format!("lists CPUs {found}; expected the online CPUs of related_cpus, {expected}");
         return Err(tree.contradiction(&file("affected_cpus"), what));
     }
     let min_khz = need("cpuinfo_min_freq", "the lowest frequency in kHz")?;

@@ -20,16 +20,16 @@ const CPUS_OF_ALL_MAX: usize = 64 * MAX_CPUS as usize;
 
 /// The next step if a file is not as expected.
 const SAVE: &str =
-    "save the file again by `lstopo --no-io --of xml`, or better a /sys tree: docs/machines.md tells how";
+    "save the file again with `lstopo --no-io --of xml`, or better, save a /sys tree: docs/machines.md shows how";
 
-/// What a file of lstopo has.
+/// The contents of a file of lstopo.
 #[derive(Debug)]
 pub(super) struct Lstopo {
     /// The same as a `/sys` tree.
     pub(super) files: Files,
     /// `Architecture`, if the file names it.
     pub(super) isa: Option<Isa>,
-    /// What a reader should know, a line each.
+    /// Notes for the reader, one per line.
     pub(super) notes: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Lstopo, InputError> {
     let root = document.root_element();
     if root.tag_name().name() != "topology" {
         let found = wakelab_input::shortened(root.tag_name().name()).into_owned();
-        return Err(wrong(format!("expected lstopo's XML, whose first element is topology, found {found}")));
+        return Err(wrong(format!("expected lstopo's XML, with `topology` as its first element, found {found}")));
     }
     let line = |node: Node<'_, '_>| document.text_pos_at(node.range().start).row as usize;
     let at = |node: Node<'_, '_>, what: String| InputError { line: Some(line(node)), ..wrong(what) };
@@ -61,7 +61,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Lstopo, InputError> {
         objects.add(node).map_err(|what| at(node, what))?;
     }
     if objects.pus.is_empty() {
-        return Err(wrong("it has no object of type PU that is online; expected at least one".to_owned()));
+        return Err(wrong("it has no online object of type PU; expected at least one".to_owned()));
     }
     let distances = distances(root, &objects).map_err(|(node, what)| at(node, what))?;
     Ok(objects.files(root, distances))
@@ -177,8 +177,8 @@ impl Objects {
             if rest.is_empty() || what == "Die" {
                 continue;
             }
-            let takes = if whole { "one" } else { "a PU each" };
-            notes.push(format!("CPUs {} are in no {what}: they are taken to be {takes}", list(rest.iter().copied())));
+            let takes = if whole { "one" } else { "one PU each" };
+            notes.push(format!("CPUs {} are in no {what}: assumed to be {takes}", list(rest.iter().copied())));
             match whole {
                 true => shared.push(Shared { os_index: None, cpus: rest }),
                 false => shared.extend(rest.iter().map(|&cpu| Shared { os_index: None, cpus: [cpu].into() })),
@@ -230,7 +230,7 @@ impl Objects {
         for (id, node) in &ids {
             let own: BTreeSet<u32> = node.cpus.intersection(&free).copied().collect();
             if own.is_empty() && !node.cpus.is_empty() {
-                notes.push(format!("node {id} has no CPU of its own: it is taken to have memory only"));
+                notes.push(format!("node {id} has no CPU of its own: it is assumed to have only memory"));
             }
             free.retain(|cpu| !own.contains(cpu));
             put(format!("{NODE}/node{id}/cpulist"), list(own));
@@ -277,7 +277,7 @@ fn distances<'a>(root: Node<'a, 'a>, objects: &Objects) -> Result<Option<Vec<Vec
         let indexes = numbers(words(node, "indexes")).map_err(|_| wrong("indexes of nodes, whole numbers"))?;
         let values = numbers(words(node, "u64values")).map_err(|_| wrong("u64values, whole numbers"))?;
         if values.len() != indexes.len().pow(2) || indexes.is_empty() {
-            return Err(wrong("a distance from each node to each node"));
+            return Err(wrong("the distance from each node to each node"));
         }
         let place = |id: &u32| indexes.iter().position(|index| index == id);
         // Nodes that are left out have no distance: the table is not complete.
@@ -296,7 +296,7 @@ fn distances<'a>(root: Node<'a, 'a>, objects: &Objects) -> Result<Option<Vec<Vec
     Ok(None)
 }
 
-/// Notes which CPUs hwloc calls of different kinds.
+/// Adds a note about CPUs that hwloc says are of different kinds.
 fn note_kinds(root: Node<'_, '_>, notes: &mut Vec<String>) {
     let kinds: Vec<String> = root
         .descendants()
@@ -310,7 +310,7 @@ fn note_kinds(root: Node<'_, '_>, notes: &mut Vec<String>) {
         .collect();
     if kinds.len() > 1 {
         notes.push(format!(
-            "CPUs are of {} kinds ({}), whose capacities lstopo does not tell: they are simulated as equally fast",
+            "CPUs are of {} kinds ({}), whose capacities lstopo does not report: they are simulated as equally fast",
             kinds.len(),
             kinds.join(", ")
         ));

@@ -34,7 +34,7 @@ use wakelab_sched::domain::Arch;
 pub struct Imported {
     /// The machine. Its costs and background work are assumed.
     pub file: MachineFile,
-    /// What a reader should know about the import, a line each: CPUs left out or renumbered, values that sysfs did not
+    /// Notes for the reader about the import, one per line: CPUs left out or renumbered, values that sysfs did not
     /// have.
     pub notes: Vec<String>,
 }
@@ -63,7 +63,7 @@ pub fn import(dir: &Path, name: &str) -> Result<Imported, InputError> {
     let error = |what: String| InputError::new(dir, what).with_hint(tree::SAVE);
     let text = wakelab_input::read_text(dir).map_err(|error_of| error(format!("{EXPECTED}: {error_of}")))?;
     if !lstopo::is_xml(&text) {
-        return Err(error(format!("{EXPECTED}, found another file")));
+        return Err(error(format!("{EXPECTED}, found a file of another kind")));
     }
     import_lstopo(&text, dir, name)
 }
@@ -87,8 +87,8 @@ pub fn import_lstopo(text: &str, path: &Path, name: &str) -> Result<Imported, In
     let lstopo = lstopo::read(text, path)?;
     import_tree(Tree::Files(&lstopo.files), name, Some(&lstopo)).map_err(|error| {
         let what =
-            format!("its objects contradict each other: as a /sys tree, {}: {}", error.path.display(), error.what);
-        InputError::new(path, what).with_hint("save a /sys tree instead: docs/machines.md tells how")
+            format!("its objects contradict each other; read as a /sys tree, {}: {}", error.path.display(), error.what);
+        InputError::new(path, what).with_hint("save a /sys tree instead: docs/machines.md shows how")
     })
 }
 
@@ -100,7 +100,7 @@ fn import_tree(tree: Tree<'_>, name: &str, lstopo: Option<&Lstopo>) -> Result<Im
     let isa = lstopo.and_then(|lstopo| lstopo.isa).or_else(|| arch::read(&sys));
     match isa {
         Some(isa) => isa.note().into_iter().for_each(|note| sys.note(note.to_owned())),
-        None => sys.note("nothing here tells the architecture: x86 is assumed (`arch`)".to_owned()),
+        None => sys.note("nothing here names the architecture: x86 is assumed (`arch`)".to_owned()),
     }
     let (topology, caches) = topology::read(&sys, isa)?;
     let (frequencies, idle_states) = match lstopo {
@@ -151,8 +151,8 @@ fn import_tree(tree: Tree<'_>, name: &str, lstopo: Option<&Lstopo>) -> Result<Im
     // Otherwise whoever keeps the file would find out later.
     match MachineFile::from_toml(&imported.to_toml(), &tree.name("")) {
         Ok(read) if read == imported.file => Ok(imported),
-        Ok(_) => Err(tree.error("", "the machine does not read back as it was written: please report this tree")),
-        Err(error) => Err(error.with_hint("the tree makes a machine that cannot be read back: please report it")),
+        Ok(_) => Err(tree.error("", "the machine that was written reads back differently: please report this tree")),
+        Err(error) => Err(error.with_hint("the machine that was written cannot be read back: please report this tree")),
     }
 }
 
@@ -201,6 +201,6 @@ fn default_costs(clusters: bool) -> Result<(Costs, Noise, NoiseOrigin), InputErr
 
 fn assumed() -> Origin {
     Origin::Assumed(format!(
-        "sysfs does not have it: value and range of {COSTS_OF}, and a machine of another kind may lie outside"
+        "not in sysfs: value and range of {COSTS_OF}; a machine of another kind may lie outside the range"
     ))
 }

@@ -74,14 +74,16 @@ fn of_cpu(sys: &Sys<'_>, ids: &[Cpu]) -> Result<Vec<u32>, InputError> {
         for cpu in cpus_of(sys, &path, *id)?.iter() {
             if let Some(before) = of_cpu[cpu as usize].replace(node) {
                 let (cpu, before) = (sys.ids[cpu as usize], ids[before as usize]);
-                let what = format!("lists CPU {cpu}, which {NODE}/node{before}/cpulist has too; expected one node");
+                let what = format!(
+                    "lists CPU {cpu}, which is also in {NODE}/node{before}/cpulist; expected each CPU in one node"
+                );
                 return Err(sys.tree.contradiction(&path, what));
             }
         }
     }
     let none = |cpu: usize| {
         let what = format!(
-            "CPU {} is online, but no node of this list has it in its cpulist; expected one of nodes {}",
+            "CPU {} is online, but in the cpulist of no node in this list; expected it in one of nodes {}",
             sys.ids[cpu],
             list(ids.iter().copied())
         );
@@ -119,11 +121,11 @@ fn distances(sys: &Sys<'_>, ids: &[Cpu]) -> Result<Vec<Vec<u32>>, InputError> {
     let pairs = || (0..rows.len()).flat_map(|a| (0..rows.len()).map(move |b| (a, b)));
     let says = |a: usize, b: usize| format!("the distance from node {} to node {} is {}", ids[a], ids[b], rows[a][b]);
     if let Some((a, b)) = pairs().find(|&(a, b)| (a == b) != (rows[a][b] == LOCAL_DISTANCE)) {
-        let expected = if a == b { "10, as always of a node to itself" } else { "more than 10" };
+        let expected = if a == b { "10, as always from a node to itself" } else { "more than 10" };
         return Err(tree.contradiction(&file(a), format!("{}; expected {expected}", says(a, b))));
     }
     if let Some((a, b)) = pairs().find(|&(a, b)| rows[a][b] != rows[b][a]) {
-        let what = format!("{}; expected {} as back, in {}", says(a, b), rows[b][a], file(b));
+        let what = format!("{}; expected {}, the same as back, in {}", says(a, b), rows[b][a], file(b));
         return Err(tree.contradiction(&file(a), what));
     }
     Ok(rows)

@@ -15,7 +15,7 @@ pub(super) struct Sys<'a> {
     pub(super) ids: Vec<Cpu>,
     possible: Option<Vec<Cpu>>,
     offline: Vec<Cpu>,
-    /// What a reader should know, each line once.
+    /// Notes for the reader, each line once.
     notes: RefCell<Vec<String>>,
     /// Which parts of the shape are guessed.
     guesses: RefCell<Vec<String>>,
@@ -59,13 +59,14 @@ impl<'a> Sys<'a> {
         Ok(sys)
     }
 
-    /// Tells which CPUs are online from the folder of each, if no list does: a CPU that is offline has no topology.
+    /// Finds out which CPUs are online from the folder of each, if there is no list: a CPU that is offline has no
+    /// topology.
     fn read_folders(&mut self, list: &str) -> Result<(), InputError> {
         let tree = self.tree;
         let cpus = tree.numbered(CPU, "cpu")?;
         if cpus.is_empty() {
             return Err(tree
-                .error(list, "the file is missing; expected the list of CPUs that are online, such as 0-7")
+                .error(list, "the file is missing; expected the list of online CPUs, such as 0-7")
                 .with_hint(SAVE));
         }
         if let Some(cpu) = cpus.iter().find(|&&cpu| cpu >= MAX_CPUS) {
@@ -73,7 +74,8 @@ impl<'a> Sys<'a> {
             return Err(tree.error(&format!("{CPU}/cpu{cpu}"), what).with_hint(SAVE));
         }
         self.note(format!(
-            "there is no {list}: the folders cpu*/topology and the files cpu*/online tell which CPUs are online"
+            "there is no {list}: which CPUs are online is read from the folders cpu*/topology and the files \
+             cpu*/online"
         ));
         let off = tree.cpus(&format!("{CPU}/offline"))?.unwrap_or_default();
         let with_topology: Vec<Cpu> =
@@ -97,7 +99,8 @@ impl<'a> Sys<'a> {
                 self.ids.push(cpu);
             }
         }
-        let why = if why.len() > 3 { "they have no topology, or say so".to_owned() } else { why.join("; ") };
+        let why =
+            if why.len() > 3 { "they have no topology, or their files say so".to_owned() } else { why.join("; ") };
         self.note_offline(&why);
         Ok(())
     }
@@ -156,7 +159,7 @@ impl<'a> Sys<'a> {
             (None, None) => return Ok(None),
             (None, Some(mask)) => {
                 let Some(cpus) = self.tree.cpumask(&mask)? else { return Ok(None) };
-                self.note(format!("there is no {}: the mask {} is read", pattern(path), pattern(&mask)));
+                self.note(format!("there is no {}: the mask {} is read instead", pattern(path), pattern(&mask)));
                 cpus
             }
         };
@@ -218,7 +221,7 @@ pub(super) fn check(sys: &Sys<'_>, groups: &Groups, file: impl Fn(Cpu) -> String
     for (cpu, group) in (0..).zip(groups) {
         if !group.test(cpu) {
             let id = sys.ids[cpu as usize];
-            let what = format!("lists CPUs {}; expected CPU {id} itself among them", shown(sys, group));
+            let what = format!("lists CPUs {}; expected CPU {id} itself to be among them", shown(sys, group));
             return Err(sys.tree.contradiction(&file(cpu), what));
         }
         // The first of an equal group has been compared with all others.

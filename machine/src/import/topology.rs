@@ -98,7 +98,10 @@ fn llcs(sys: &Sys<'_>, isa: Option<Isa>, caches: &Caches, shape: &Shape, nodes: 
     let llcs: Groups = match isa {
         Some(Isa::S390) => of_package(),
         _ if caches.is_empty() => {
-            sys.guess("there is no cpu*/cache/index*: an LLC is taken to be a package's CPUs of one node".to_owned());
+            sys.guess(
+                "there is no cpu*/cache/index*: the CPUs of a package in one node are assumed to share an LLC"
+                    .to_owned(),
+            );
             of_package()
         }
         _ => {
@@ -119,7 +122,7 @@ fn llcs(sys: &Sys<'_>, isa: Option<Isa>, caches: &Caches, shape: &Shape, nodes: 
         if !llc.is_subset(cluster) && !cluster.is_subset(llc) {
             let (llc, cluster) = (sys.names(llc), sys.names(cluster));
             let what =
-                format!("lists CPUs {cluster}; expected all or a part of the LLC's, {llc}, or all of them and more");
+                format!("lists CPUs {cluster}; expected some or all of the LLC's CPUs, {llc}, or all of them and more");
             return Err(sys.tree.contradiction(&sys.path(cpu, "topology/cluster_cpus_list"), what));
         }
     }
@@ -231,7 +234,8 @@ fn cores(sys: &Sys<'_>, packages: &Groups, dies: &Groups) -> Result<Groups, Inpu
         }
         None if core_ids.iter().all(Option::is_some) => {
             sys.guess(
-                "there is no cpu*/topology/thread_siblings_list: CPUs of one core_id in a die are taken to be a core"
+                "there is no cpu*/topology/thread_siblings_list: CPUs with the same core_id in a die are assumed to be \
+                 a core"
                     .to_owned(),
             );
             let keys: Vec<_> = core_ids
@@ -273,7 +277,7 @@ fn packages(sys: &Sys<'_>, isa: Option<Isa>) -> Result<Groups, InputError> {
     if !(0..sys.len()).any(|cpu| sys.tree.has(&path(sys, cpu, ID_FILE)))
         && let Some(packages) = read_lists(sys, PACKAGE)?
     {
-        sys.note(format!("there is no cpu*/topology/{ID_FILE}: packages are those of {}", PACKAGE[0]));
+        sys.note(format!("there is no cpu*/topology/{ID_FILE}: packages are read from {}", PACKAGE[0]));
         return Ok(packages);
     }
     let ids = sys.each(|cpu| {
@@ -338,7 +342,7 @@ fn clusters_of_caches(
     const NONE: &str = "there is no cpu*/topology/cluster_cpus_list (before 5.16)";
     match isa {
         Some(Isa::Arm64 | Isa::Riscv) => {
-            sys.note(format!("{NONE}: clusters that the firmware may describe are not known"));
+            sys.note(format!("{NONE}: clusters that the firmware may describe are unknown"));
         }
         Some(Isa::X86) | None => {
             let Some(l2) = caches.of_level(2) else { return Ok(cores.clone()) };
@@ -347,7 +351,7 @@ fn clusters_of_caches(
             };
             let widened: Groups = l2.iter().zip(cores).map(|(l2, core)| wider(l2, core)).collect();
             if widened != *cores && l2.iter().zip(cores.iter().zip(packages)).all(sound) {
-                sys.note(format!("{NONE}: cores that share an L2 are taken to be a cluster, as x86 takes them"));
+                sys.note(format!("{NONE}: cores that share an L2 are assumed to be a cluster, as on x86"));
                 return Ok(widened);
             }
         }
@@ -416,7 +420,7 @@ fn same_id(sys: &Sys<'_>, groups: &Groups, list: &str, ids: &[Option<i64>], id: 
             && a != b
         {
             let other = sys.ids[first as usize];
-            let what = format!("found {b}; expected {a} as of CPU {other}, which {list} puts into one group with it");
+            let what = format!("found {b}; expected {a} as for CPU {other}, which {list} puts into the same group");
             return Err(sys.tree.contradiction(&path(sys, cpu, id), what));
         }
     }

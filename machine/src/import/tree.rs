@@ -19,7 +19,7 @@ pub(super) const SAVE: &str = "docs/machines.md lists the files that are read an
 
 /// The next step if files contradict each other.
 pub(super) const AGAIN: &str =
-    "the tree contradicts itself: save it again while no CPU goes online or offline, or mend the file";
+    "the tree contradicts itself: save it again while no CPU goes online or offline, or correct the file";
 
 /// A `/sys` tree. All paths are relative to it.
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +165,7 @@ pub(super) fn pattern(path: &str) -> String {
     short.split('/').map(component).collect::<Vec<_>>().join("/")
 }
 
-/// What was found, if that is short and one line.
+/// Returns the text that was found, if it is short and one line.
 pub(super) fn shown(text: &str) -> String {
     const LONGEST: usize = 40;
     let line = text.lines().next().unwrap_or_default();

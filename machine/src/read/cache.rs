@@ -18,8 +18,8 @@ pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<Cache>, InputEr
             _ => true,
         };
         if caches.iter().any(|before| before.name == name && overlap(before)) {
-            let error = table.error(format!("there is a cache {name} already"));
-            return Err(error.with_hint("caches of one name need `cpus` that differ"));
+            let error = table.error(format!("the cache {name} already exists"));
+            return Err(error.with_hint("caches of the same name need different `cpus`"));
         }
         let size_kib = table.need_number("size_kib", &(1..=LARGEST_KIB))?;
         let most = cpus.as_ref().map_or(nr_cpus, |cpus| cpus.weight());

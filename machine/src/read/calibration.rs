@@ -24,9 +24,9 @@ pub(super) fn read(root: &Table<'_>) -> Result<Option<Calibration>, InputError> 
     Ok(Some(Calibration {
         date: text("date", "when the machine was measured, in UTC")?,
         kernel: text("kernel", "the release of the kernel that it was measured on")?,
-        preset: text("preset", "the kernel preset that stood for it")?,
+        preset: text("preset", "the kernel preset that stands for it")?,
         hz: table.need_number("hz", &HZ)? as u32,
-        noise: text("noise", "how noisy the machine was, in a line")?,
+        noise: text("noise", "how noisy the machine was, in one line")?,
         work: work.collect::<Result<BTreeMap<_, _>, InputError>>()?,
     }))
 }

@@ -43,12 +43,13 @@ fn missing(root: &Table<'_>, name: &str, unit: Unit) -> InputError {
     let doc = Costs::DOCS[Costs::NAMES.iter().position(|known| *known == name).expect("it is one of the names")];
     let expected = format!("a table with `{}`, `range` and `source` or `assumed`: {doc}", unit.key());
     let error = root.missing(&format!("costs.{name}"), &expected);
-    error.with_hint("`costs_of = \"NAME\"` at the top takes what is not given from a machine of `wakelab machine list`")
+    error.with_hint("`costs_of = \"NAME\"` at the top takes missing costs from a machine of `wakelab machine list`")
 }
 
 fn cost(table: &Table<'_>, name: &str, unit: Unit) -> Result<Cost, InputError> {
     if let Some(other) = Unit::ALL.into_iter().find(|other| *other != unit && table.get(other.key()).is_some()) {
-        let what = format!("this cost is in {}; expected `{}`, found `{}`", unit.in_words(), unit.key(), other.key());
+        let what =
+            format!("this cost is measured in {}; expected `{}`, found `{}`", unit.in_words(), unit.key(), other.key());
         return Err(table.error(what));
     }
     let limits = unit.limits(name);
@@ -92,7 +93,7 @@ pub(super) fn read_noise(root: &Table<'_>) -> Result<Option<(Noise, NoiseOrigin)
     let period = table.need_number("kworker_period_ns", &PERIOD)?;
     let run = table.need_number("kworker_run_ns", &RUN)?;
     if period > 0 && !(1..period).contains(&run) {
-        let what = format!("kworker_run_ns is {run}; expected 1 up to less than kworker_period_ns, {period}");
+        let what = format!("kworker_run_ns is {run}; expected at least 1 and less than kworker_period_ns, {period}");
         return Err(table.error(what).with_hint("`kworker_period_ns = 0` switches the kworkers off"));
     }
     // Kworkers that are switched off need no range.

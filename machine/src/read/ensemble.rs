@@ -11,14 +11,15 @@ const SETS_MAX: usize = 1000;
 /// Reads the sets. Returns `None` if the file has none.
 pub(super) fn read(root: &Table<'_>) -> Result<Option<Ensemble>, InputError> {
     let Some(table) = root.table("ensemble", &["fitted", "constants"])? else { return Ok(None) };
-    let fitted = table.need_text("fitted", "what the sets were fitted to, and when")?.to_owned();
+    let fitted = table.need_text("fitted", "the data to which the sets were fitted, and the date")?.to_owned();
     let expected = "a table of lists, one for each constant, with a value for each set: `probe = [60, 72]`";
     let lists = table.map("constants", expected)?.ok_or_else(|| table.missing("constants", expected))?;
     let (mut constants, mut columns) = (Vec::new(), Vec::<Vec<u64>>::new());
     for (key, _) in lists.entries() {
         let (of, name) = key.rsplit_once(' ').unwrap_or((MACHINE, key));
-        let limits = limits(of, name)
-            .ok_or_else(|| lists.wrong(key, "no cost has this name; expected one, or \"WORKLOAD NAME\""))?;
+        let limits = limits(of, name).ok_or_else(|| {
+            lists.wrong(key, "no cost has this name; expected the name of a cost, or \"WORKLOAD NAME\"")
+        })?;
         let values = lists.numbers(key, &limits)?.unwrap_or_default();
         if values.is_empty() || values.len() > SETS_MAX {
             return Err(lists.wrong(key, format!("{} values; expected 1 to {SETS_MAX}", values.len())));

@@ -48,12 +48,14 @@ pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<FreqPolicy>, In
     for table in root.tables("frequency", KEYS)? {
         let cpus = need_cpus(&table, nr_cpus)?;
         if cpus.intersects(&all) {
-            return Err(table.error("some of its CPUs have frequencies already; expected each CPU once"));
+            return Err(table.error("some of these CPUs already have frequencies; expected each CPU once"));
         }
         all.or_with(&cpus);
         let numbers = policy_numbers(&table, &cpus)?;
         if let Some(number) = numbers.iter().find(|number| policies.contains_key(number)) {
-            return Err(table.error(format!("policy {number} is in a row above; expected each policy in one row")));
+            return Err(
+                table.error(format!("policy {number} is already in a row above; expected each policy in one row"))
+            );
         }
         let row = read_policy(&table, CpuMask::new(nr_cpus))?;
         for (cpu, number) in cpus.iter().zip(numbers) {
@@ -100,13 +102,15 @@ fn read_policy(table: &Table<'_>, cpus: CpuMask) -> Result<FreqPolicy, InputErro
         return Err(table.error(format!("max_khz = {max_khz}; expected min_khz, {min_khz}, or more")));
     }
     if let Some([low, high]) = ends.filter(|&[low, high]| low < min_khz || high > max_khz) {
-        let what =
-            format!("`opps` are {low} to {high} kHz; expected {min_khz} to {max_khz} at most, min_khz to max_khz");
+        let what = format!(
+            "`opps` range from {low} to {high} kHz; expected them within {min_khz} to {max_khz}, min_khz to \
+                     max_khz"
+        );
         return Err(table.error(what));
     }
     let steps_khz = table.numbers("steps_khz", &KHZ)?.unwrap_or_default();
     if !steps_khz.is_sorted_by(|a, b| a < b) {
-        return Err(table.error("expected `steps_khz` lowest first, each once"));
+        return Err(table.error("expected `steps_khz` in ascending order, each once"));
     }
     let grain_khz = table.number("grain_khz", &KHZ)?;
     if grain_khz.is_some() && !steps_khz.is_empty() {
@@ -154,13 +158,14 @@ pub(super) fn read_turbo(
     let khz = table.numbers("khz", &KHZ)?.filter(|khz| !khz.is_empty());
     let khz = khz.ok_or_else(|| table.missing("khz", "a list: the highest frequency with 1, 2... active cores"))?;
     if let Some(pair) = khz.windows(2).find(|pair| pair[1] > pair[0]) {
-        let what = format!("khz has {} after {}; expected it not to rise with the active cores", pair[1], pair[0]);
+        let what =
+            format!("khz has {} after {}; expected it not to rise with the number of active cores", pair[1], pair[0]);
         return Err(table.error(what).with_hint("the first is for one active core, which can run the fastest"));
     }
     if khz[0] > highest {
         let what =
-            format!("khz begins with {}; expected {highest} at most, the highest max_khz of `[[frequency]]`", khz[0]);
-        return Err(table.error(what).with_hint("max_khz is with turbo"));
+            format!("khz begins with {}; expected at most {highest}, the highest max_khz of `[[frequency]]`", khz[0]);
+        return Err(table.error(what).with_hint("max_khz includes turbo"));
     }
     let cores = match table.numbers("cores", &COUNT)? {
         None => (1..=khz.len() as u64).collect(),
@@ -169,7 +174,7 @@ pub(super) fn read_turbo(
             return Err(table.error(what));
         }
         Some(cores) if !cores.is_sorted_by(|a, b| a < b) => {
-            return Err(table.error("expected `cores` lowest first, each once"));
+            return Err(table.error("expected `cores` in ascending order, each once"));
         }
         Some(cores) => cores,
     };

@@ -44,7 +44,7 @@ pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<IdleState>, Inp
             origin: origin(&table)?,
         };
         if states.iter().any(|before| before.index == state.index && before.cpus.intersects(&state.cpus)) {
-            let what = format!("some of its CPUs have a state {} already; expected one", state.index);
+            let what = format!("some of these CPUs already have a state {}; expected one", state.index);
             return Err(table.error(what));
         }
         deeper_saves(&table, &states, &state)?;
@@ -77,7 +77,7 @@ pub(super) fn read_demotion(root: &Table<'_>, states: &[IdleState]) -> Result<Op
     let to = table.need_text("to", "the name of an idle state such as \"C1\"")?;
     if !states.iter().any(|state| state.name == to) {
         let error = table.error(format!("to is {to}, but no `[[idle]]` has that name"));
-        return Err(error.with_hint("`to` is the state in which cores stay that are woken often, such as C1"));
+        return Err(error.with_hint("`to` is the state in which cores that are often woken stay, such as C1"));
     }
     let below_us = need_amount(&table, "below_us", "below_range", &BELOW_US)?;
     Ok(Some(Demotion { to: to.to_owned(), below_us, origin: origin(&table)? }))

@@ -62,7 +62,7 @@ impl MachineFile {
         let document = Document::parse(Path::new(file), text)?;
         let root = document.root(KEYS)?;
         let name = name(&root)?;
-        let description = root.need_text("description", "what the machine is, in a line")?.to_owned();
+        let description = root.need_text("description", "a description of the machine, in one line")?.to_owned();
         let reference = scaled::read_reference(&root)?;
         let costs_of = costs_of(&root)?;
         let table = topology::table(&root)?;

@@ -50,8 +50,9 @@ pub(super) fn read(root: &Table<'_>, topology: &Topology, policies: &[FreqPolicy
         let cpus = need_cpus(&table, nr_cpus)?;
         once(&table, power.energy_model.iter().map(|domain| &domain.cpus), &cpus)?;
         if !policies.iter().any(|policy| policy.cpus == cpus) {
-            let error = table
-                .error(format!("CPUs {cpus} are not those of a policy of `[[frequency]]`; expected the CPUs of one"));
+            let error = table.error(format!(
+                "CPUs {cpus} are not the CPUs of a policy of `[[frequency]]`; expected the CPUs of one policy"
+            ));
             return Err(error.with_hint("a performance domain is the CPUs of a cpufreq policy"));
         }
         let states = POWER.read(&table, "opps")?;
@@ -74,14 +75,14 @@ fn core(table: &Table<'_>, topology: &Topology, policies: &[FreqPolicy]) -> Resu
             BusyPower::Table { points, range_pct }
         }
         _ => {
-            let error = table.error("expected one of `dynamic` and `busy_uw`");
+            let error = table.error("expected either `dynamic` or `busy_uw`");
             return Err(error.with_hint("`dynamic` is uW for each MHz and V², `busy_uw` a list of [kHz, uW]"));
         }
     };
     let voltage = |cpu| policies.iter().any(|policy| policy.cpus.test(cpu) && !policy.voltages.is_empty());
     if let (BusyPower::Coefficient(_), Some(cpu)) = (&busy, cpus.iter().find(|&cpu| !voltage(cpu))) {
         let error = table.error(format!("`dynamic` needs the voltage, and CPU {cpu} has none"));
-        return Err(error.with_hint("`opps` or `voltages` of `[[frequency]]` have it; or give `busy_uw` instead"));
+        return Err(error.with_hint("give `opps` or `voltages` in `[[frequency]]`, or use `busy_uw` instead"));
     }
     let none = |value| Amount { value, low: value, high: value };
     let smt_pct = amount(table, "smt_pct", "smt_range", &(100..=400))?.unwrap_or(none(100));
@@ -101,13 +102,13 @@ fn shared(table: &Table<'_>, topology: &Topology) -> Result<SharedPower, InputEr
         Scope::Package => Some(topology.cpus[cpu].package),
     };
     if let Some(cpu) = cpus.iter().find(|&cpu| id(cpu as usize).is_none()) {
-        return Err(table.error(format!("CPU {cpu} is in no cluster; expected CPUs that are")));
+        return Err(table.error(format!("CPU {cpu} is in no cluster; expected only CPUs that are")));
     }
     whole(table, topology, &cpus, if scope == Scope::Cluster { "cluster" } else { "package" }, id)?;
     let awake_uw = need_amount(table, "awake_uw", "awake_range", &UW)?;
     let asleep_uw = need_amount(table, "asleep_uw", "asleep_range", &UW)?;
     if asleep_uw.value > awake_uw.value {
-        let what = format!("asleep_uw = {}; expected awake_uw, {}, at most", asleep_uw.value, awake_uw.value);
+        let what = format!("asleep_uw = {}; expected at most awake_uw, {}", asleep_uw.value, awake_uw.value);
         return Err(table.error(what));
     }
     Ok(SharedPower { scope, cpus, awake_uw, asleep_uw, origin: origin(table)? })
@@ -120,7 +121,7 @@ fn once<'a>(
     cpus: &CpuMask,
 ) -> Result<(), InputError> {
     match before.any(|before| before.intersects(cpus)) {
-        true => Err(table.error("some of its CPUs have an entry already; expected each CPU once")),
+        true => Err(table.error("some of these CPUs already have an entry; expected each CPU once")),
         false => Ok(()),
     }
 }
@@ -137,7 +138,8 @@ fn whole(
     let left_out = (0..topology.nr_cpus()).find(|&cpu| !cpus.test(cpu) && ids.contains(&id(cpu as usize)));
     match left_out {
         Some(cpu) => {
-            Err(table.error(format!("the CPUs are a part of a {what}; expected CPU {cpu}, which belongs to it, too")))
+            Err(table
+                .error(format!("the CPUs are only a part of a {what}; expected CPU {cpu} too, which belongs to it")))
         }
         None => Ok(()),
     }

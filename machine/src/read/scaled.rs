@@ -20,7 +20,7 @@ const LINE: RangeInclusive<u64> = 1..=100_000;
 /// How many times as much or as little a machine's clock or line may be: more was meant to be in another unit.
 const RATIO_MAX: u64 = 20;
 
-/// What a file takes from another machine: costs, and background work.
+/// The values that a file takes from another machine: costs, and background work.
 #[derive(Debug)]
 pub(super) struct Inherited {
     pub(super) costs: Costs,
@@ -45,7 +45,7 @@ impl Inherited {
 pub(super) fn read_reference(root: &Table<'_>) -> Result<Option<Reference>, InputError> {
     let Some(table) = root.table("reference", &["clock", "llc_line", "far_line"])? else { return Ok(None) };
     if let Some(other) = ["costs_of", "scaled"].into_iter().find(|key| root.get(key).is_some()) {
-        let what = format!("others are scaled from costs that the file itself has; found `{other}`, too");
+        let what = format!("only costs that the file itself gives can be scaled from; found `{other}` too");
         return Err(table.error(what));
     }
     let line = |key: &str| -> Result<_, InputError> {
@@ -60,7 +60,7 @@ pub(super) fn read(root: &Table<'_>, topology: &Topology, split_llc: bool) -> Re
     let keys = &["from", "clock", "cluster_line", "llc_line", "far_line"];
     let Some(table) = root.table("scaled", keys)? else { return Ok(None) };
     if root.get("costs_of").is_some() {
-        let what = "expected one of `costs_of`, which takes costs as they are, and `scaled`, found both";
+        let what = "give `costs_of`, which takes costs as they are, or `scaled`, not both";
         return Err(table.error(what));
     }
     let (name, from, reference) = need_from(&table)?;
@@ -68,14 +68,14 @@ pub(super) fn read(root: &Table<'_>, topology: &Topology, split_llc: bool) -> Re
     let counts = Counts::of(topology);
     let llcs = if split_llc { counts.packages } else { counts.llcs };
     let far_line = match (table.get("far_line").is_some(), llcs > 1) {
-        (true, false) => return Err(table.wrong("far_line", "the machine has one LLC; expected no such table")),
+        (true, false) => return Err(table.wrong("far_line", "the machine has only one LLC; remove this table")),
         (_, true) => Some(need_line(&table, "far_line")?),
         (false, false) => None,
     };
     let clusters = has_clusters(topology);
     let cluster_line = match table.get("cluster_line").is_some() {
         true if !clusters => {
-            return Err(table.wrong("cluster_line", "the LLCs have no clusters of cores; expected no such table"));
+            return Err(table.wrong("cluster_line", "the LLCs have no clusters of cores; remove this table"));
         }
         true => Some(need_line(&table, "cluster_line")?),
         false => None,
@@ -140,9 +140,7 @@ fn check(table: &Table<'_>, speed: &Speed, reference: &Reference, name: &str) ->
     ];
     for (key, value, of, unit) in all {
         let Some(value) = value.filter(|&value| value > RATIO_MAX * of || value * RATIO_MAX < of) else { continue };
-        let what = format!(
-            "{value} {unit} is more than {RATIO_MAX} times as much, or as little, as the {of} {unit} of {name}"
-        );
+        let what = format!("{value} {unit} differs by more than {RATIO_MAX} times from the {of} {unit} of {name}");
         return Err(table.wrong(key, what));
     }
     if let Some((cluster, _)) = &speed.cluster_line {
@@ -156,7 +154,7 @@ fn check(table: &Table<'_>, speed: &Speed, reference: &Reference, name: &str) ->
         let near = &speed.llc_line.0;
         if far.value < near.value || far.low < near.low || far.high < near.high {
             let what = format!(
-                "{} ns ({} to {}) is less than llc_line's {} ns ({} to {}); expected as much at least",
+                "{} ns ({} to {}) is less than llc_line's {} ns ({} to {}); expected at least as much",
                 far.value, far.low, far.high, near.value, near.low, near.high
             );
             return Err(table.wrong("far_line", what));

@@ -49,7 +49,7 @@ pub(super) fn table<'a>(root: &Table<'a>) -> Result<Table<'a>, InputError> {
     let given = |keys: &[&'static str]| keys.iter().copied().find(|key| table.get(key).is_some());
     let strict = match (given(ROWS), given(UNIFORM)) {
         (Some(a), Some(b)) => {
-            let what = format!("expected either counts or rows of CPUs, found `{a}` and `{b}`");
+            let what = format!("expected either counts or rows of CPUs, found both `{a}` and `{b}`");
             let (uniform, rows) = (UNIFORM.join(", "), ROWS.join(", "));
             let hint = format!("{uniform} describe a uniform machine; {rows} describe any, CPU by CPU");
             return Err(table.error(what).with_hint(hint));
@@ -81,7 +81,8 @@ pub(super) fn read_split(table: &Table<'_>, topology: &Topology) -> Result<bool,
     let split = table.flag("split_llc")?.unwrap_or(false);
     let counts = Counts::of(topology);
     if split && counts.llcs <= counts.packages {
-        let what = "each package has one LLC, which cannot be a part of it; expected `llcs` or rows with several";
+        let what =
+            "each package has only one LLC, so an LLC cannot be a part of one; expected `llcs` or rows with several";
         return Err(table.wrong("split_llc", what));
     }
     Ok(split)
@@ -94,7 +95,9 @@ pub(super) fn read_origin(table: &Table<'_>, nr_cpus: u32) -> Result<(Option<Vec
     let Some(list) = table.text("cpu_ids")? else { return Ok((None, origin)) };
     let ids = parse_cpulist(list, MAX_CPUS).map_err(|what| table.wrong("cpu_ids", what))?;
     if ids.len() != nr_cpus as usize || !ids.is_sorted_by(|a, b| a < b) {
-        return Err(table.unexpected("cpu_ids", &format!("{nr_cpus} CPU numbers, one for each CPU, lowest first")));
+        return Err(
+            table.unexpected("cpu_ids", &format!("{nr_cpus} CPU numbers, one for each CPU, in ascending order"))
+        );
     }
     // The last of n different numbers is n - 1 only if they are 0 to n - 1.
     Ok((Some(ids).filter(|ids| ids.last() != Some(&(nr_cpus - 1))), origin))
@@ -139,7 +142,7 @@ fn read_uniform(table: &Table<'_>) -> Result<Topology, InputError> {
         if node_of(&error).is_some() {
             return distance_error(table, node_of(&error), &error);
         }
-        let hint = "nodes and clusters must not cut through what is below them: check the counts";
+        let hint = "nodes and clusters must not cut through the levels below them: check the counts";
         table.error(error.to_string()).with_hint(hint)
     })?;
     Ok(topology)
@@ -166,8 +169,8 @@ fn fits(table: &Table<'_>, uniform: &Uniform) -> Result<(), InputError> {
     if cpus > u128::from(MAX_CPUS) {
         let product = format!("{packages} packages × {dies} dies × {llcs} llcs × {cores} cores × {threads} threads");
         return Err(table
-            .error(format!("{product} are {cpus} CPUs; expected at most {MAX_CPUS}"))
-            .with_hint("`dies` are those of a package, `llcs` those of a die, `cores` those of an LLC"));
+            .error(format!("{product} make {cpus} CPUs; expected at most {MAX_CPUS}"))
+            .with_hint("`dies` counts the dies of a package, `llcs` the LLCs of a die, `cores` the cores of an LLC"));
     }
     if u128::from(nodes) > cores_of_all {
         return Err(table.error(format!("{nodes} nodes for {cores_of_all} cores; expected at most one for each core")));
@@ -184,7 +187,7 @@ fn read_rows(table: &Table<'_>) -> Result<Topology, InputError> {
         for (cpu, of) in read_row(row)? {
             if let Some((_, before)) = cpus.insert(cpu, (of, index)) {
                 let first = rows[before].line().map_or_else(String::new, |line| format!(" (line {line})"));
-                return Err(row.error(format!("CPU {cpu} has a row already{first}; expected each CPU once")));
+                return Err(row.error(format!("CPU {cpu} already has a row{first}; expected each CPU once")));
             }
         }
     }
@@ -193,7 +196,7 @@ fn read_rows(table: &Table<'_>) -> Result<Topology, InputError> {
     };
     if nr_cpus as usize > cpus.len() {
         let without = CpuMask::from_cpus(nr_cpus, (0..nr_cpus).filter(|cpu| !cpus.contains_key(cpu)));
-        let what = format!("no row for CPUs {without}; expected one for each CPU from 0 to {}", nr_cpus - 1);
+        let what = format!("CPUs {without} have no row; expected one for each CPU from 0 to {}", nr_cpus - 1);
         return Err(table.error(what).with_hint("CPUs are numbered from 0 without gaps"));
     }
     let node_distance = distances(table)?;
@@ -203,7 +206,7 @@ fn read_rows(table: &Table<'_>) -> Result<Topology, InputError> {
             .get(&cpu)
             .map_or(table, |&(_, row)| &rows[row])
             .error(error.to_string())
-            .with_hint("CPUs with one `core` (or `llc`, `die`...) in common share all that contains it"),
+            .with_hint("CPUs that share a `core` (or `llc`, `die`...) also share everything that contains it"),
         (None, node) => distance_error(table, node, &error),
     })?;
     Ok(topology)
@@ -272,7 +275,7 @@ fn distance_error(table: &Table<'_>, node: Option<usize>, error: &TopologyError)
         Some(row) => table.wrong_at("distances", row.span().start, error.to_string()),
         None => table.error(error.to_string()),
     }
-    .with_hint("`distances` has a row for each node, and in it a number for each node, like the firmware's SLIT")
+    .with_hint("`distances` has a row for each node, and each row a number for each node, like the firmware's SLIT")
 }
 
 /// The CPU whose row is wrong.

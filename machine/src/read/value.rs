@@ -29,10 +29,10 @@ pub(super) fn origin(table: &Table<'_>) -> Result<Origin, InputError> {
         (None, Some(measured), None) => Ok(Origin::Measured(measured.to_owned())),
         (None, None, Some(assumed)) => Ok(Origin::Assumed(assumed.to_owned())),
         (Some(_), None, Some(_)) => Err(table
-            .error("expected one of `source` and `assumed`, found both")
-            .with_hint("`source` names a publication that has the value; all else is `assumed`")),
+            .error("give `source` or `assumed`, not both")
+            .with_hint("`source` names a publication that has the value; everything else is `assumed`")),
         (_, Some(_), _) => Err(table
-            .error("expected one of `source`, `measured` and `assumed`, found more")
+            .error("give only one of `source`, `measured` and `assumed`")
             .with_hint("`measured` says when and how this machine was measured")),
         (None, None, None) => Err(table
             .error("expected `source = \"...\"` or `assumed = \"...\"`")
@@ -56,7 +56,7 @@ pub(super) fn range(
         return Err(table.error(format!("{key} = [{low}, {high}]: expected the lower number first")));
     }
     if !(low..=high).contains(&value) {
-        let what = format!("{name} = {value} is not in its own range; expected {low} to {high}");
+        let what = format!("{name} = {value} is outside its own range; expected {low} to {high}");
         return Err(table.error(what).with_hint(format!("widen `{key}`, with a reason, or change the value")));
     }
     Ok([low, high])
@@ -125,8 +125,9 @@ impl Points {
             let at = |what: String| table.wrong_at(key, row.span().start, what);
             if let Some(&(before, last)) = points.last() {
                 if khz <= before {
-                    let what =
-                        format!("found {khz} kHz after {before} kHz; expected the lowest frequency first, each once");
+                    let what = format!(
+                        "found {khz} kHz after {before} kHz; expected frequencies in ascending order, each once"
+                    );
                     return Err(at(what).with_hint("operating points are listed from the slowest to the fastest"));
                 }
                 if y < last || (y == last && !may_stay) {

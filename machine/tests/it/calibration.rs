@@ -36,7 +36,7 @@ fn error(from: &str, to: &str) -> String {
 #[test]
 fn errors_name_the_key_and_what_was_expected() {
     let both = error("measured = ", "assumed = \"a\"\nmeasured = ");
-    assert!(both.contains("expected one of `source`, `measured` and `assumed`, found more"), "{both}");
+    assert!(both.contains("give only one of `source`, `measured` and `assumed`"), "{both}");
     let work = error("tcp = 5200", "tcp = -1");
     assert!(work.contains("`calibration.work.tcp`"), "{work}");
     let hz = error("hz = 250", "hz = 0");

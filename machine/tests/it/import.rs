@@ -40,7 +40,7 @@ fn what_is_not_in_sysfs_is_assumed_and_what_is_has_its_source() {
         let MachineFile { machine, topology_origin, .. } = of(name).file;
         for (cost, _, _, value) in machine.costs.list() {
             // Of a machine without clusters this is what all lines of the LLC cost.
-            let why = if cost == "cluster_line" { "" } else { "sysfs does not have it" };
+            let why = if cost == "cluster_line" { "" } else { "not in sysfs" };
             assert!(matches!(&value.origin, Origin::Assumed(given) if given.contains(why)), "{cost}");
             assert!((value.low..=value.high).contains(&value.value), "{cost}");
         }

@@ -37,13 +37,13 @@ fn cores_and_clusters_that_cut_through_what_contains_them_are_refused() {
         .with("cpu/cpu{0-3}/topology/cluster_id", "0");
     refused(&core, file, &["the core of CPU 0 has CPUs 0-1; expected only CPUs of its cluster, 0,2"]);
     let id = Sysfs::of("hybrid").with("cpu/cpu7/topology/cluster_id", "24");
-    refused(&id, "cpu/cpu7/topology/cluster_id", &["found 24; expected 16 as of CPU 4"]);
+    refused(&id, "cpu/cpu7/topology/cluster_id", &["found 24; expected 16 as for CPU 4"]);
     let llc = Sysfs::of("no-numa")
         .with("cpu/cpu{0,1}/cache/index2/shared_cpu_list", "0-1")
         .with("cpu/cpu{1,2}/topology/cluster_cpus_list", "1-2")
         .with("cpu/cpu{0,3}/topology/cluster_cpus_list", "0,3")
         .with("cpu/cpu{0-3}/topology/cluster_id", "0");
-    refused(&llc, file, &["lists CPUs 0,3; expected all or a part of the LLC's, 0-1"]);
+    refused(&llc, file, &["lists CPUs 0,3; expected some or all of the LLC's CPUs, 0-1"]);
 }
 
 #[test]
@@ -75,9 +75,9 @@ fn caches_that_do_not_agree_are_refused_with_both_files() {
 #[test]
 fn a_cpu_in_two_nodes_or_in_none_is_refused() {
     let file = "node/node1/cpulist";
-    refused_with("zen-ccx", file, "3-7,12-15", &["lists CPU 3, which devices/system/node/node0/cpulist has too"]);
+    refused_with("zen-ccx", file, "3-7,12-15", &["lists CPU 3, which is also in devices/system/node/node0/cpulist"]);
     let none = Sysfs::of("zen-ccx").with(file, "5-7,12-15");
-    refused(&none, "node/online", &["CPU 4 is online, but no node", "expected one of nodes 0-1"]);
+    refused(&none, "node/online", &["CPU 4 is online, but in the cpulist of no node", "expected one of nodes 0-1"]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn distances_that_are_no_table_are_refused() {
     refused_with("zen-ccx", file, "12 11", &["from node 1 to node 1 is 11; expected 10, as always"]);
     refused_with("zen-ccx", file, "10 10", &["from node 1 to node 0 is 10; expected more than 10"]);
     let other = Sysfs::of("zen-ccx").with(file, "13 10");
-    let parts = ["from node 0 to node 1 is 12; expected 13 as back, in devices/system/node/node1/distance"];
+    let parts = ["from node 0 to node 1 is 12; expected 13, the same as back, in devices/system/node/node1/distance"];
     refused(&other, "node/node0/distance", &parts);
 }
 
@@ -106,12 +106,12 @@ fn distances_that_are_no_table_are_refused() {
 fn policies_that_contradict_themselves_are_refused() {
     let file = "cpu/cpufreq/policy3/related_cpus";
     let both = Sysfs::of("zen-ccx").with(file, "2 3").with("cpu/cpufreq/policy3/affected_cpus", "2 3");
-    refused(&both, file, &["has CPUs that devices/system/cpu/cpufreq/policy2/related_cpus has too"]);
+    refused(&both, file, &["has CPUs that are also in devices/system/cpu/cpufreq/policy2/related_cpus"]);
     refused_with(
         "zen-ccx",
         "cpu/cpufreq/policy2/affected_cpus",
         "3",
-        &["lists CPUs 3; expected those of related_cpus"],
+        &["lists CPUs 3; expected the online CPUs of related_cpus"],
     );
     let max = "cpu/cpufreq/policy2/cpuinfo_max_freq";
     refused_with("zen-ccx", max, "1000000", &["found 1000000; expected a frequency of cpuinfo_min_freq, 1500000"]);

@@ -30,7 +30,7 @@ fn files_that_must_be_there_are_named() {
         let parts = ["the file is missing; expected", expected, "docs/machines.md"];
         refused(&Sysfs::of(tree).without(file), file, &parts);
     }
-    refused(&Sysfs::of("zen-ccx").without("cpu/cpu5/cache"), "cpu/cpu5/cache", &["there are no caches"]);
+    refused(&Sysfs::of("zen-ccx").without("cpu/cpu5/cache"), "cpu/cpu5/cache", &["the CPU has no caches"]);
 }
 
 #[test]

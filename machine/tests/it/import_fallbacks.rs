@@ -68,7 +68,10 @@ fn masks_are_read_where_there_is_no_list() {
     }
     let masks = imported(&sysfs);
     assert_eq!(masks.file, whole.file);
-    noted(&masks, "there is no cpu*/topology/thread_siblings_list: the mask cpu*/topology/thread_siblings is read");
+    noted(
+        &masks,
+        "there is no cpu*/topology/thread_siblings_list: the mask cpu*/topology/thread_siblings is read instead",
+    );
     noted(&masks, "the mask node*/cpumap is read");
 }
 
@@ -187,7 +190,7 @@ fn the_architecture_is_told_by_files_that_only_it_has() {
         ),
         ("cpu/cpu{0-3}/pir", "8", Arch::Arm64, "this is powerpc"),
         ("cpu/cpuidle/current_driver", "psci_idle", Arch::Arm64, ""),
-        ("cpu/nothing", "", Arch::X86, "nothing here tells the architecture: x86 is assumed"),
+        ("cpu/nothing", "", Arch::X86, "nothing here names the architecture: x86 is assumed"),
     ] {
         let imported = small([0; 4], ["0-3"; 4], &[(path, content)]);
         assert_eq!(imported.file.machine.arch, arch, "{path}");
@@ -204,12 +207,12 @@ fn the_architecture_is_told_by_files_that_only_it_has() {
 #[test]
 fn clusters_that_an_old_kernel_does_not_report_are_never_silent() {
     let arm = small([0; 4], ["0-3"; 4], &[("cpu/cpu{0-3}/regs/identification/midr_el1", "0x410fd460")]);
-    noted(&arm, "clusters that the firmware may describe are not known");
+    noted(&arm, "clusters that the firmware may describe are unknown");
     let atoms = Sysfs::of("hybrid")
         .without("cpu/cpu{0-7}/topology/cluster_cpus_list")
         .without("cpu/cpu{0-7}/topology/cluster_id");
     assert_eq!(each(&imported(&atoms), |cpu| cpu.cluster), each(&of("hybrid"), |cpu| cpu.cluster));
-    noted(&imported(&atoms), "cores that share an L2 are taken to be a cluster");
+    noted(&imported(&atoms), "cores that share an L2 are assumed to be a cluster");
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn cores_and_packages_have_a_second_source_too() {
     assert!(guessed(&cores));
     let packages = imported(&Sysfs::of("zen-ccx").without("cpu/cpu{0-15}/topology/physical_package_id"));
     assert_eq!(packages.file, of("zen-ccx").file);
-    noted(&packages, "packages are those of core_siblings_list");
+    noted(&packages, "packages are read from core_siblings_list");
 }
 
 #[test]

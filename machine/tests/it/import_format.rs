@@ -37,7 +37,7 @@ fn a_topology_says_where_it_is_from_or_nothing() {
     let file = MachineFile::from_toml(&machine("source = \"a table\"\n"), "m.toml").unwrap();
     assert_eq!(file.topology_origin, Some(Origin::Source("a table".to_owned())));
     assert_eq!(MachineFile::from_toml(&file.to_toml(), "m.toml").unwrap(), file);
-    refused(&machine("source = \"a\"\nassumed = \"b\"\n"), 4, &["found both"]);
+    refused(&machine("source = \"a\"\nassumed = \"b\"\n"), 4, &["give `source` or `assumed`, not both"]);
     refused(&machine("sources = \"a\"\n"), 6, &["did you mean `source`?"]);
 }
 
@@ -50,7 +50,7 @@ fn caches_of_one_name_are_of_different_cpus() {
     let caches = read(&both).unwrap().caches;
     assert_eq!(caches.iter().map(|c| c.cpus.as_ref().unwrap().to_string()).collect::<Vec<_>>(), ["0-1", "2-3"]);
     assert_eq!(read(&machine(&cache(1, "0-3"))).unwrap().caches[0].cpus, None);
-    refused(&machine(&(cache(1, "0-2") + &cache(2, "2-3"))), 12, &["there is a cache L2 already", "hint: "]);
+    refused(&machine(&(cache(1, "0-2") + &cache(2, "2-3"))), 12, &["the cache L2 already exists", "hint: "]);
     refused(&machine(&cache(1, "3-4")), 10, &["`cache.cpus`: expected CPUs from 0 to 3, such as 0-3,8, found `4`"]);
     refused(&machine(&cache(1, "3")), 9, &["`cache.shared_by`: expected a whole number from 1 to 1, found 2"]);
 }
@@ -74,11 +74,11 @@ fn frequencies_that_contradict_themselves_are_refused() {
     refused(&with("[0, 0, 1, 1]", "[0, 0, 1]"), 6, &["policy has 3 numbers; expected one for each of the row's 4"]);
     refused(&with("policy = [0, 0, 1, 1]\n", ""), 6, &["`frequency.policy`: the key is missing"]);
     refused(&with("min_khz = 8", "min_khz = 38"), 6, &["max_khz = 3000000; expected min_khz, 3800000, or more"]);
-    refused(&with("[800000, 3000000]", "[3000000, 800000]"), 6, &["lowest first"]);
+    refused(&with("[800000, 3000000]", "[3000000, 800000]"), 6, &["ascending order"]);
     refused(&with("max_khz = 3000000", "max_khz = 0"), 10, &["`frequency.max_khz`", "from 1 to 1000000000"]);
     refused(&with("source = \"a table\"\n", ""), 6, &["expected `source = "]);
     refused(&with("0-3", "0-4"), 7, &["found `4`"]);
-    refused(&machine(&FREQUENCY.repeat(2)), 15, &["have frequencies already"]);
+    refused(&machine(&FREQUENCY.repeat(2)), 15, &["already have frequencies"]);
     let rows = FREQUENCY.replace("0-3", "0-1").replace("[0, 0, 1, 1]", "0");
     refused(&machine(&(rows.clone() + &rows.replace("0-1", "2-3"))), 15, &["policy 0 is in a row above"]);
 }

@@ -45,8 +45,8 @@ fn an_error_names_the_file_its_line_and_the_next_step() {
     let mask = refused(&TWO_PACKAGES.replacen("cpuset=\"0x0000000f\"", "cpuset=\"all\"", 1));
     assert!(mask.what.contains("cpuset: expected a mask of CPUs"), "{mask}");
     for (text, part) in [
-        ("<?xml version=\"1.0\"?><html/>", "whose first element is topology, found html"),
-        ("<topology version=\"2.0\"></topology>", "no object of type PU"),
+        ("<?xml version=\"1.0\"?><html/>", "with `topology` as its first element, found html"),
+        ("<topology version=\"2.0\"></topology>", "no online object of type PU"),
         ("<topology", "expected lstopo's XML: "),
     ] {
         let error = refused(text);

@@ -61,7 +61,7 @@ fn capacities_of_the_kernel_come_before_guesses() {
 
     let equal = imported(&sysfs.with("cpu/cpu{4-7}/cpu_capacity", "1024"));
     assert!(equal.file.machine.all_of_full_capacity());
-    noted(&equal, "cpu_capacity is 1024 of all its CPUs");
+    noted(&equal, "cpu_capacity is 1024 for all its CPUs");
 
     let by_frequency = Sysfs::of("hybrid")
         .without("cpu/cpu{0-7}/acpi_cppc")
@@ -77,7 +77,7 @@ fn a_phone_has_capacities_policies_and_idle_states_by_kind_of_core() {
     assert_eq!(each(&imported, |c| c.capacity), [160, 160, 160, 160, 498, 498, 1024, 1024]);
     assert_eq!(each(&imported, |c| c.llc), [0; 8]);
     assert_eq!(each(&imported, |c| (c.die, c.cluster)), [(0, None); 8]);
-    noted(&imported, "no cpu*/cache/index*: an LLC is taken to be a package's CPUs of one node");
+    noted(&imported, "no cpu*/cache/index*: the CPUs of a package in one node are assumed to share an LLC");
     let policies: Vec<_> = machine.frequencies.iter().map(|f| (f.cpus.to_string(), f.max_khz)).collect();
     let expected = [("0-3", 1_803_000), ("4-5", 2_253_000), ("6-7", 2_802_000)];
     assert_eq!(policies, expected.map(|(cpus, khz)| (cpus.to_owned(), khz)));
@@ -88,5 +88,5 @@ fn a_phone_has_capacities_policies_and_idle_states_by_kind_of_core() {
 #[test]
 fn a_machine_without_its_large_cores_is_noted() {
     let small = Sysfs::of("phone").with("cpu/online", "0-5");
-    noted(&imported(&small), "no CPU that is online has the capacity 1024: the highest is 498");
+    noted(&imported(&small), "no online CPU has the capacity 1024: the highest is 498");
 }

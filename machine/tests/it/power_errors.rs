@@ -20,7 +20,7 @@ fn operating_points_that_do_not_rise_are_refused() {
     refused(
         &opps("[[1000, 500],\n[3000, 600],\n[2000, 700]]"),
         11,
-        &["`frequency.opps`: found 2000 kHz after 3000 kHz", "lowest frequency first", "hint: "],
+        &["`frequency.opps`: found 2000 kHz after 3000 kHz", "ascending order", "hint: "],
     );
     refused(&opps("[[1000, 500], [1000, 600]]"), 9, &["found 1000 kHz after 1000 kHz"]);
     refused(&opps("[[1000, 500], [2000, 400]]"), 9, &["the voltage falls", "400 uV at 2000 kHz", "hint: "]);
@@ -28,7 +28,11 @@ fn operating_points_that_do_not_rise_are_refused() {
     refused(&opps("[]"), 9, &["expected a list of [kHz, uV]"]);
     refused(&opps("[[0, 500]]"), 9, &["from 1 to 1000000000, found 0"]);
     refused(&opps("[[1000, 500]]\nsteps_khz = [1000]"), 6, &["expected `opps` or `steps_khz`, found both"]);
-    refused(&opps("[[1000, 500]]\nmax_khz = 900\nmin_khz = 1"), 6, &["`opps` are 1000 to 1000 kHz; expected 1 to 900"]);
+    refused(
+        &opps("[[1000, 500]]\nmax_khz = 900\nmin_khz = 1"),
+        6,
+        &["`opps` range from 1000 to 1000 kHz; expected them within 1 to 900"],
+    );
     refused(&opps("[[1000, 500]]\nclock = \"cpu\""), 10, &["`frequency.clock`", "\"core\" or \"package\""]);
 }
 
@@ -37,7 +41,7 @@ fn idle_states_that_the_machine_does_not_have_are_refused() {
     let turbo = with_opps("[turbo]\nkhz = [2000]\nactive_states = [\"C1\"]\nsource = \"a table\"\n");
     refused(&turbo, 11, &["active_states has C1, but no `[[idle]]` has that name", "hint: "]);
     let numbers = with_opps("[turbo]\nkhz = [2000]\nactive_states = [1]\nsource = \"a table\"\n");
-    refused(&numbers, 13, &["`turbo.active_states`: expected a list of texts in quotes, found [1]"]);
+    refused(&numbers, 13, &["`turbo.active_states`: expected a list of quoted texts, found [1]"]);
     let demotion = with_opps("[demotion]\nto = \"C1\"\nbelow_us = 5\nassumed = \"for the test\"\n");
     refused(&demotion, 11, &["to is C1, but no `[[idle]]` has that name", "hint: "]);
 }
@@ -78,10 +82,10 @@ fn cpus_that_the_machine_does_not_have_are_refused() {
 fn turbo_that_rises_with_the_active_cores_is_refused() {
     let turbo = |rest: &str| with_opps(&format!("[turbo]\n{rest}\nsource = \"a table\"\n"));
     refused(&turbo("khz = [1500, 1600]"), 11, &["`turbo`: khz has 1600 after 1500", "not to rise", "hint: "]);
-    refused(&turbo("khz = [3000]"), 11, &["khz begins with 3000; expected 2000 at most", "hint: max_khz"]);
+    refused(&turbo("khz = [3000]"), 11, &["khz begins with 3000; expected at most 2000", "hint: max_khz"]);
     refused(&turbo("khz = []"), 11, &["`turbo.khz`: the key is missing"]);
     refused(&turbo("khz = [2000]\ncores = [1, 2]"), 11, &["cores has 2 numbers; expected one for each of khz, 1"]);
-    refused(&turbo("khz = [2000, 1000]\ncores = [2, 2]"), 11, &["`cores` lowest first"]);
+    refused(&turbo("khz = [2000, 1000]\ncores = [2, 2]"), 11, &["`cores` in ascending order"]);
     refused(&machine("[turbo]\nkhz = [2000]\nsource = \"a table\"\n"), 6, &["no frequencies", "hint: `[[frequency]]`"]);
 }
 
@@ -90,14 +94,14 @@ fn power_needs_a_way_to_be_computed_and_whole_cores() {
     let power = |keys: &str| format!("[[power]]\ncpus = \"0-3\"\n{keys}assumed = \"for the test\"\n");
     let dynamic = "dynamic = 5\ndynamic_range = [4, 6]\n";
     refused(&machine(&power(dynamic)), 6, &["`dynamic` needs the voltage, and CPU 0 has none", "hint: `opps`"]);
-    refused(&machine(&power("")), 6, &["one of `dynamic` and `busy_uw`", "hint: "]);
+    refused(&machine(&power("")), 6, &["either `dynamic` or `busy_uw`", "hint: "]);
     refused(&with_opps(&power("dynamic = 5\n")), 11, &["`power.dynamic_range`: the key is missing"]);
-    refused(&with_opps(&power("dynamic = 5\ndynamic_range = [6, 7]\n")), 11, &["dynamic = 5 is not in its own range"]);
+    refused(&with_opps(&power("dynamic = 5\ndynamic_range = [6, 7]\n")), 11, &["dynamic = 5 is outside its own range"]);
     refused(&with_opps(&power("busy_uw = [[1, 1]]\n")), 11, &["`power.busy_range_pct`: the key is missing"]);
-    refused(&with_opps(&(power(dynamic) + &power(dynamic))), 16, &["some of its CPUs have an entry already"]);
+    refused(&with_opps(&(power(dynamic) + &power(dynamic))), 16, &["some of these CPUs already have an entry"]);
     let smt = with_opps("").replace("cores = 4", "cores = 2\nthreads = 2");
     let part = format!("{smt}{}", power(dynamic).replace("0-3", "0"));
-    refused(&part, 12, &["the CPUs are a part of a core; expected CPU 1"]);
+    refused(&part, 12, &["the CPUs are only a part of a core; expected CPU 1"]);
 }
 
 #[test]
@@ -108,18 +112,26 @@ fn shared_power_is_of_what_there_is_and_less_asleep_than_awake() {
     };
     refused(&shared("of = \"socket\"\n"), 12, &["`shared_power.of`", "\"cluster\" or \"package\""]);
     refused(&shared("of = \"cluster\"\n"), 11, &["CPU 0 is in no cluster"]);
-    refused(&shared("of = \"package\"\ncpus = \"1\"\n"), 11, &["the CPUs are a part of a package; expected CPU 0"]);
-    refused(&shared("of = \"package\"\nawake_uw = 1\nasleep_uw = 2\n"), 11, &["asleep_uw = 2; expected awake_uw, 1"]);
+    refused(
+        &shared("of = \"package\"\ncpus = \"1\"\n"),
+        11,
+        &["the CPUs are only a part of a package; expected CPU 0"],
+    );
+    refused(
+        &shared("of = \"package\"\nawake_uw = 1\nasleep_uw = 2\n"),
+        11,
+        &["asleep_uw = 2; expected at most awake_uw, 1"],
+    );
     refused(&shared("of = \"package\"\nawake_uw = 1\n"), 11, &["`shared_power.asleep_uw`: the key is missing"]);
 }
 
 #[test]
 fn a_performance_domain_is_a_policy() {
     let model = "[[energy_model]]\ncpus = \"0-1\"\nopps = [[1000, 9]]\nassumed = \"for the test\"\n";
-    refused(&with_opps(model), 11, &["CPUs 0-1 are not those of a policy", "hint: a performance domain"]);
+    refused(&with_opps(model), 11, &["CPUs 0-1 are not the CPUs of a policy", "hint: a performance domain"]);
     let model = model.replace("0-1", "0-3");
     refused(&with_opps(&model.replace("opps = [[1000, 9]]\n", "")), 11, &["`energy_model.opps`: the key is missing"]);
-    refused(&with_opps(&(model.clone() + &model)), 15, &["some of its CPUs have an entry already"]);
+    refused(&with_opps(&(model.clone() + &model)), 15, &["some of these CPUs already have an entry"]);
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn distances_beside_counts_are_a_row_for_each_node() {
 #[test]
 fn only_a_package_of_several_llcs_has_parts_of_one() {
     let text = |llcs: u32| format!("[topology]\npackages = 2\nllcs = {llcs}\ncores = 2\nsplit_llc = true\n");
-    topology_refused(&text(1), 8, &["`topology.split_llc`: each package has one LLC"]);
+    topology_refused(&text(1), 8, &["`topology.split_llc`: each package has only one LLC"]);
     let machine = read(&with_topology(&text(2))).expect("a machine");
     assert!(machine.split_llc);
     assert_eq!(read(&machine.to_toml()), Ok(machine));
@@ -111,13 +111,13 @@ const ROW: &str = "cpus = \"0-1\"\ncore = [0, 1]\nllc = 0\ndie = 0\npackage = 0\
 
 #[test]
 fn two_rows_for_a_cpu_are_refused_with_both_lines() {
-    topology_refused(&rows(ROW, &ROW.replace("0-1", "1-2")), 12, &["CPU 1 has a row already (line 5)"]);
-    topology_refused(&rows(ROW, &ROW.replace("0-1", "2,2")), 12, &["CPU 2 has a row already (line 12)"]);
+    topology_refused(&rows(ROW, &ROW.replace("0-1", "1-2")), 12, &["CPU 1 already has a row (line 5)"]);
+    topology_refused(&rows(ROW, &ROW.replace("0-1", "2,2")), 12, &["CPU 2 already has a row (line 12)"]);
 }
 
 #[test]
 fn gaps_between_cpus_are_refused() {
-    topology_refused(&rows(ROW, &ROW.replace("0-1", "4,6")), 4, &["no row for CPUs 2-3,5", "from 0 to 6"]);
+    topology_refused(&rows(ROW, &ROW.replace("0-1", "4,6")), 4, &["CPUs 2-3,5 have no row", "from 0 to 6"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn machine(more: &str) -> String {
 
 #[test]
 fn text_that_is_no_toml_is_refused_at_its_line() {
-    refused("name = \"m\"\ndescription = = 1\n", 2, &["this is not TOML"]);
+    refused("name = \"m\"\ndescription = = 1\n", 2, &["this is not valid TOML"]);
 }
 
 #[test]
@@ -87,9 +87,13 @@ fn a_cost_needs_its_unit_range_and_exactly_one_origin() {
     refused(&cost("ns = 3"), 6, &["`costs.probe.range`: the key is missing"]);
     refused(&cost("ns = 3\nrange = [1, 2, 3]"), 6, &["range has 3 numbers"]);
     refused(&cost("ns = 3\nrange = [4, 1]"), 6, &["the lower number first"]);
-    refused(&cost("ns = 3\nrange = [1, 2]"), 6, &["ns = 3 is not in its own range; expected 1 to 2", "hint: "]);
+    refused(&cost("ns = 3\nrange = [1, 2]"), 6, &["ns = 3 is outside its own range; expected 1 to 2", "hint: "]);
     refused(&cost("ns = 3\nrange = [1, 4]"), 6, &["`source = ", "`assumed = "]);
-    refused(&cost("ns = 3\nrange = [1, 4]\nsource = \"a\"\nassumed = \"b\""), 6, &["found both"]);
+    refused(
+        &cost("ns = 3\nrange = [1, 4]\nsource = \"a\"\nassumed = \"b\""),
+        6,
+        &["give `source` or `assumed`, not both"],
+    );
     refused(&cost("ns = 3\nrange = [1, 4]\nsource = \"\""), 9, &["`costs.probe.source`: expected text in quotes"]);
     refused(&cost("ns = -3\nrange = [1, 4]\nsource = \"a\""), 7, &["found -3"]);
     refused(&cost("ns = 1000000001\nrange = [1, 4]\nsource = \"a\""), 7, &["from 0 to 1000000000"]);
@@ -112,7 +116,7 @@ fn per_cent_have_the_limits_of_what_they_are() {
 #[test]
 fn caches_are_refused_twice_and_for_more_cpus_than_there_are() {
     let cache = "[[cache]]\nname = \"L2\"\nsize_kib = 1\nshared_by = 2\nsource = \"a table\"\n";
-    refused(&machine(&format!("{cache}{cache}")), 11, &["there is a cache L2 already"]);
+    refused(&machine(&format!("{cache}{cache}")), 11, &["the cache L2 already exists"]);
     refused(&machine(&cache.replace("source", "assumed").replace("a table", "")), 10, &["`cache.assumed`"]);
     refused(&machine(&cache.replace("source = \"a table\"\n", "")), 6, &["`cache`: expected `source = "]);
     refused(&machine(&cache.replace("by = 2", "by = 3")), 9, &["from 1 to 2, found 3"]);
@@ -127,7 +131,7 @@ fn noise_is_needed_and_must_leave_time_for_others() {
         machine(&format!("[noise]\nkworker_period_ns = {period}\nkworker_run_ns = {run}\nassumed = \"for the test\"\n"))
     };
     refused(&noise(10, 10), 6, &["less than kworker_period_ns, 10"]);
-    refused(&noise(10, 0), 6, &["expected 1 up to"]);
+    refused(&noise(10, 0), 6, &["expected at least 1"]);
     assert_eq!(read(&noise(0, 0)).unwrap().noise.kworker_period_ns, 0);
     refused(&machine("[noise]\nkworker_period_ns = 0\nkworker_run_ns = 0\n"), 6, &["`source = "]);
 }
@@ -141,7 +145,7 @@ fn noise_that_is_on_needs_ranges() {
     refused(&noise(""), 6, &["`noise.kworker_period_range`: the key is missing"]);
     refused(&noise("kworker_period_range = [1, 1000]\n"), 6, &["`noise.kworker_run_range`: the key is missing"]);
     let ranges = "kworker_period_range = [1, 999]\nkworker_run_range = [1, 20]\n";
-    refused(&noise(ranges), 6, &["kworker_period_ns = 1000 is not in its own range", "widen `kworker_period_range`"]);
+    refused(&noise(ranges), 6, &["kworker_period_ns = 1000 is outside its own range", "widen `kworker_period_range`"]);
     let file = MachineFile::from_toml(&noise(&ranges.replace("999", "1000")), "m.toml").unwrap();
     assert_eq!((file.machine.noise_origin.period_range, file.machine.noise_origin.run_range), ([1, 1000], [1, 20]));
 }

@@ -70,7 +70,7 @@ impl Regret {
         self.stats
     }
 
-    /// Whether a CPU is idle for the wakee of the choice that is being made on `waker_cpu`.
+    /// Returns whether a CPU is idle for the wakee of the choice that is being made on `waker_cpu`.
     fn takes(&self, waker_cpu: Cpu, cpu: Cpu) -> bool {
         self.idle.test(cpu) || (self.known[waker_cpu as usize].takes_sched_idle && self.sched_idle.test(cpu))
     }

@@ -1,4 +1,4 @@
-//! What a search could have known when it began: which CPUs were idle and unclaimed, which of them was the best, and at
+//! Perfect knowledge of a search when it began: which CPUs were idle and unclaimed, which of them was the best, and at
 //! which probe an unlimited scan finds the first idle one.
 
 use wakelab_events::sim::Inputs;
@@ -8,7 +8,7 @@ use wakelab_sched::select::{
     Cx, Event, Observer, Probe, Rules, Select, Site, View, Wakeup, best_idle_cpu, select_task_rq_fair,
 };
 
-/// What was known of a choice when it began.
+/// The knowledge about a choice when it began.
 #[derive(Clone, Debug)]
 pub struct PerfectKnowledge {
     /// The CPUs of the target's LLC that looked idle and that the wakee may use.

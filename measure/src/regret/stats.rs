@@ -93,7 +93,7 @@ pub struct CpuTimeRegret {
 /// The time in one of the two states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateRegret {
-    /// How long the machine was in it, ns, in the whole run, including the time before measuring.
+    /// The time that the machine spent in it, ns, in the whole run, including the time before measuring.
     pub time_ns: u64,
     /// The CPU time of all CPUs: CPUs × `time_ns`.
     pub cpu_ns: u64,

@@ -116,7 +116,7 @@ impl Governor for IntelPstate {
         self.request(target)
     }
 
-    /// What is asked for stays until the next sample.
+    /// Keeps the requested frequency until the next sample.
     fn limits(&mut self, policy: &Policy) -> Option<Khz> {
         self.limits = PerfLimits::of(&self.pstates, self.no_turbo, policy.min(), policy.max());
         None
@@ -148,7 +148,7 @@ impl Pstates {
     }
 }
 
-/// What the policy's limits leave (`min_perf_ratio`, `max_perf_ratio`), P-states.
+/// The range that the policy's limits leave (`min_perf_ratio`, `max_perf_ratio`), P-states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PerfLimits {
     /// The lowest.
@@ -174,7 +174,7 @@ impl PerfLimits {
     }
 }
 
-/// What the counters moved by between two samples.
+/// The change of the counters between two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PstateSample {
     /// The differences.

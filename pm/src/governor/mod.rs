@@ -22,7 +22,7 @@ use wakelab_kernel::Preset;
 pub struct About {
     /// Its name, as on a command line.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// A description, in a sentence.
     pub what: &'static str,
     /// Starts one for a policy.
     pub make: fn(&Setup, &Policy) -> Box<dyn Governor>,
@@ -49,7 +49,7 @@ pub struct UnknownGovernor {
 impl fmt::Display for UnknownGovernor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = GOVERNORS.iter().map(|about| about.name).collect();
-        write!(f, "no governor `{}`: expected one of {}", self.name, names.join(", "))
+        write!(f, "unknown governor `{}`: expected one of {}", self.name, names.join(", "))
     }
 }
 
@@ -81,7 +81,7 @@ pub trait Governor: std::fmt::Debug + Send + Sync {
 pub struct Update {
     /// `rq_clock()`, ns.
     pub now: u64,
-    /// Whose utilisation it is.
+    /// The CPU of the utilisation.
     pub cpu: Cpu,
     /// The CPU that runs the update: at a wake-up from another CPU, the waker's.
     pub from: Cpu,
@@ -103,7 +103,7 @@ pub struct CounterValues {
 /// The system at the moment of an update. A governor calls only what it needs: schedutil the first four, ondemand
 /// [`idle_time_us`](Self::idle_time_us), intel_pstate [`counters`](Self::counters).
 pub trait View {
-    /// What the CPU's run queue shows.
+    /// Returns the utilisation of the CPU's run queue.
     fn util(&self, cpu: Cpu) -> CpuUtil;
 
     /// How often the CPU went idle since boot (`tick_nohz_get_idle_calls_cpu()`).
@@ -127,13 +127,13 @@ pub trait View {
     /// The CPU's counters.
     fn counters(&self, cpu: Cpu) -> CounterValues;
 
-    /// What the run queue asks for: [`util`](Self::util) by the version's arithmetic.
+    /// Returns the run queue's request: [`util`](Self::util) by the version's arithmetic.
     fn asked(&self, rules: &SugovRules, cpu: Cpu) -> Asked {
         Asked::of(rules, &self.util(cpu))
     }
 }
 
-/// What governors read besides the policy.
+/// The values that governors read besides the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// A tick, ns.
@@ -146,7 +146,7 @@ pub struct Setup {
     pub driver_needs_limits: bool,
     /// ondemand's tunables.
     pub ondemand: OdTunables,
-    /// What userspace asks for, kHz; `None` is the highest.
+    /// The frequency that userspace requests, kHz; `None` is the highest.
     pub userspace: Option<Khz>,
     /// intel_pstate's P-states, in active mode. `None`: those of the policy's range, the highest without turbo being
     /// the highest.

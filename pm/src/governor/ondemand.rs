@@ -99,7 +99,7 @@ impl Governor for Ondemand {
     }
 }
 
-/// What is kept of a CPU between samples (`struct cpu_dbs_info`).
+/// The state of a CPU between samples (`struct cpu_dbs_info`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DbsCpu {
     /// Its idle time at the last sample, µs.

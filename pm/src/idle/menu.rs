@@ -84,7 +84,7 @@ impl Menu {
         Ok(found)
     }
 
-    /// `menu_update()`: what the last idle time says of the prediction.
+    /// `menu_update()`: corrects the prediction by the last idle time.
     fn update(&mut self, states: &IdleStates, woken: &Woken, tick_ns: u64) {
         let state = &states[woken.index];
         let measured = if woken.by_tick && self.next_timer_ns > tick_ns {
@@ -159,7 +159,7 @@ impl IdleGovernor for Menu {
 
 const KTIME_MAX: u64 = i64::MAX as u64;
 
-/// What was predicted.
+/// A prediction.
 pub(super) struct Predicted {
     pub(super) ns: u64,
     pub(super) latency_req: i64,
@@ -256,7 +256,7 @@ impl Menu {
 /// How many idle times menu remembers.
 pub const INTERVALS: usize = 8;
 
-/// What fits between the thresholds.
+/// The intervals that fit between the thresholds.
 struct Kept {
     min: u32,
     max: u32,

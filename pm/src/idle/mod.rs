@@ -47,7 +47,7 @@ pub struct Asking {
     pub capacity: u64,
 }
 
-/// What a governor chose.
+/// A governor's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
     /// The state.
@@ -56,7 +56,7 @@ pub struct Choice {
     pub stop_tick: bool,
 }
 
-/// What came of it.
+/// The outcome of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Woken {
     /// Now, ns.
@@ -101,7 +101,7 @@ const RESIDENCY_THRESHOLD_NS: i64 = 15_000;
 pub struct IdleAbout {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// A description, in a sentence.
     pub what: &'static str,
     /// Makes one for a CPU, in a kernel version's form; `None` if that form is not modelled.
     pub make: fn(&CpuidleRules) -> Option<Box<dyn IdleGovernor>>,
@@ -111,7 +111,7 @@ pub struct IdleAbout {
 pub static IDLE_GOVERNORS: &[IdleAbout] = &[
     IdleAbout {
         name: "menu",
-        what: "the next timer, corrected by how long the CPU slept before, or the interval that repeats itself",
+        what: "the next timer, corrected by how long the CPU slept before, or an interval that repeats itself",
         make: |rules| Some(Box::new(Menu::new(rules.menu))),
     },
     IdleAbout {
@@ -135,7 +135,7 @@ pub static IDLE_GOVERNORS: &[IdleAbout] = &[
     },
     IdleAbout {
         name: "shallow",
-        what: "the shallowest state always, a bound of what a governor can do for latencies",
+        what: "always the shallowest state, a bound on what a governor can do for latencies",
         make: |_| Some(Box::new(Shallow)),
     },
 ];

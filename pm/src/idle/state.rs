@@ -12,7 +12,7 @@ pub struct IdleState {
     pub exit_latency_ns: u64,
     /// The shortest stay that saves energy, ns.
     pub target_residency_ns: u64,
-    /// What a CPU in it uses, µW.
+    /// The power of a CPU in it, µW.
     pub power_uw: u64,
     /// The CPU stays in C0 and looks for work (CPUIDLE_FLAG_POLLING).
     #[serde(default)]
@@ -66,10 +66,13 @@ impl fmt::Display for IdleStateError {
         match self {
             Self::Count(count) => write!(f, "{count} idle states: expected 1 to 10"),
             Self::NotDeeper { name, key } => {
-                write!(f, "idle state {name}: `{key}` is below that of the state before it: list the shallowest first")
+                write!(
+                    f,
+                    "idle state {name}: `{key}` is below that of the state before it: list the shallowest state first"
+                )
             }
             Self::PowerRises { name } => {
-                write!(f, "idle state {name}: it uses more than the state before it: a deeper state uses less")
+                write!(f, "idle state {name}: it uses more power than the state before it: a deeper state uses less")
             }
         }
     }

@@ -1,10 +1,10 @@
-//! What the forms of teo share (`drivers/cpuidle/governors/teo.c`): how a wake-up is measured, and how the tick is
-//! kept.
+//! Parts that the forms of teo share (`drivers/cpuidle/governors/teo.c`): how a wake-up is measured, and how the tick
+//! is kept.
 
 use super::state::IdleStates;
 use super::{Asking, Choice, Woken};
 
-/// What an event adds to its metric (`PULSE`).
+/// The amount that an event adds to its metric (`PULSE`).
 pub(super) const PULSE: u32 = 1024;
 /// Metrics lose an eighth at each update (`DECAY_SHIFT`).
 pub(super) const DECAY_SHIFT: u32 = 3;

@@ -3,7 +3,7 @@
 use crate::Khz;
 use std::fmt;
 
-/// Which of the available frequencies stands for a wanted one (`CPUFREQ_RELATION_*`).
+/// The rule by which an available frequency stands for a wanted one (`CPUFREQ_RELATION_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// The lowest at or above it.
@@ -14,7 +14,7 @@ pub enum Relation {
     Closest,
 }
 
-/// What a driver offers.
+/// The frequencies that a driver offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Driver {
     /// A table of frequencies (acpi-cpufreq, SCMI, a device tree's operating points), kHz, ascending.
@@ -53,7 +53,8 @@ impl Driver {
         }
     }
 
-    /// What cpufreq takes the frequency for before it asks the driver: an entry of the table; without a table, itself.
+    /// Returns the frequency that cpufreq requests from the driver: an entry of the table; without a table, the
+    /// frequency itself.
     pub(super) fn find(&self, freq: Khz, relation: Relation) -> Khz {
         match self {
             Driver::Table(table) => of_table(table, freq, relation),
@@ -61,7 +62,8 @@ impl Driver {
         }
     }
 
-    /// What the driver sets for it (`intel_cpufreq_target()`, `intel_cpufreq_fast_switch()`, 5.10).
+    /// Returns the frequency that the driver sets for it (`intel_cpufreq_target()`, `intel_cpufreq_fast_switch()`,
+    /// 5.10).
     pub(super) fn set(&self, freq: Khz, relation: Relation) -> Khz {
         match self {
             Driver::Table(table) => of_table(table, freq, relation),
@@ -146,12 +148,12 @@ pub enum PolicyError {
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoOpp => write!(f, "no operating point: give at least one frequency"),
+            Self::NoOpp => write!(f, "there are no operating points: give at least one frequency"),
             Self::NotAscending { index, before, khz } => {
-                write!(f, "operating point {index}: {khz} kHz is not above {before} kHz: list them ascending")
+                write!(f, "operating point {index}: {khz} kHz is not above {before} kHz: list them in ascending order")
             }
-            Self::ZeroFrequency { index } => write!(f, "operating point {index}: a frequency of 0: give it in kHz"),
-            Self::NoCpu => write!(f, "a frequency domain without a CPU: list its CPUs"),
+            Self::ZeroFrequency { index } => write!(f, "operating point {index}: the frequency is 0: give it in kHz"),
+            Self::NoCpu => write!(f, "the frequency domain has no CPUs: list them"),
             Self::NoRange { min, max, step } => {
                 write!(f, "frequencies from {min} to {max} kHz by {step}: expected lowest ≤ highest and a step above 0")
             }

@@ -96,7 +96,7 @@ impl Policy {
         self.driver.find(freq.clamp(self.min, self.max), Relation::Low)
     }
 
-    /// What becomes of a request: the frequency that the driver sets, kHz (`__cpufreq_driver_target()`,
+    /// Returns the result of a request: the frequency that the driver sets, kHz (`__cpufreq_driver_target()`,
     /// `cpufreq_driver_fast_switch()`).
     pub fn target(&self, freq: Khz, relation: Relation) -> Khz {
         let found = self.driver.find(freq.clamp(self.min, self.max), relation);
@@ -108,7 +108,8 @@ impl Policy {
         Some(self.target(freq, relation)).filter(|&target| target != self.cur)
     }
 
-    /// What brings the present frequency within the limits, if it is not (`cpufreq_policy_apply_limits()`), kHz.
+    /// Returns the frequency that brings the present one within the limits, if it is outside
+    /// (`cpufreq_policy_apply_limits()`), kHz.
     pub fn apply_limits(&self) -> Option<Khz> {
         if self.max < self.cur {
             self.new_target(self.max, Relation::High)
@@ -124,7 +125,7 @@ impl Policy {
         self.dvfs_possible_from_any_cpu || self.cpus.contains(&from)
     }
 
-    /// What schedutil's arithmetic refers to.
+    /// Returns the reference of schedutil's arithmetic.
     pub fn reference(&self) -> CapacityRef {
         let Policy { invariant, freq_ref, cpuinfo_max, cur, .. } = *self;
         CapacityRef { invariant, freq_ref, cpuinfo_max, cur }
@@ -138,7 +139,7 @@ pub struct Limits {
     pub user_min: Khz,
     /// `scaling_max_freq`, kHz.
     pub user_max: Khz,
-    /// What a cooling device allows, kHz.
+    /// The highest frequency that a cooling device allows, kHz.
     pub thermal_max: Khz,
 }
 

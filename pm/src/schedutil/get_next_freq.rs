@@ -84,7 +84,7 @@ pub fn map_util_freq(util: u64, freq: u64, cap: u64) -> u64 {
     freq * util / cap
 }
 
-/// What the capacity of a CPU refers to.
+/// The reference of a CPU's capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CapacityRef {
     /// `arch_scale_freq_invariant()`: the utilisation does not depend on the frequency.

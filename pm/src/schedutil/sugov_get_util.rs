@@ -7,7 +7,7 @@ use wakelab_sched::energy::{
 };
 use wakelab_sched::select::Uclamp;
 
-/// What a CPU's run queue asks for at a moment, before boost and headroom.
+/// The request of a CPU's run queue at a moment, before boost and headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Asked {
     /// `effective_cpu_util()`.
@@ -40,7 +40,7 @@ impl Asked {
 pub struct SugovCpu {
     /// The boost of tasks that come back from I/O.
     pub iowait: IowaitBoost,
-    /// What it last asked for; since 6.8 with headroom.
+    /// Its last request; since 6.8 with headroom.
     pub util: u64,
     /// The least it last asked for: `bw_dl` up to 6.7, `bw_min` since.
     pub bw_min: u64,
@@ -76,7 +76,7 @@ impl SugovCpu {
     }
 }
 
-/// What a run queue shows. All but `dl_running_bw` is on the scale on which 1024 is the machine's fastest CPU.
+/// The utilisation of a run queue. All but `dl_running_bw` is on the scale on which 1024 is the machine's fastest CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuUtil {
     /// `arch_scale_cpu_capacity()`, 1 to 1024.

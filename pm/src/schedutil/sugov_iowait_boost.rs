@@ -2,7 +2,7 @@
 
 use crate::SCHED_CAPACITY_SCALE;
 
-/// What the first wake-up after I/O gets (`IOWAIT_BOOST_MIN`): an eighth of full speed.
+/// The boost of the first wake-up after I/O (`IOWAIT_BOOST_MIN`): an eighth of full speed.
 pub const IOWAIT_BOOST_MIN: u32 = SCHED_CAPACITY_SCALE as u32 / 8;
 
 /// A CPU's boost (the iowait fields of `struct sugov_cpu`, 5.3 to 7.3).

@@ -19,7 +19,7 @@ pub struct Sugov {
     pub(super) cpus: Vec<(Cpu, SugovCpu)>,
 }
 
-/// What a driver is told by `cpufreq_driver_adjust_perf()`, on the capacity scale.
+/// The request that `cpufreq_driver_adjust_perf()` passes to a driver, on the capacity scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Perf {
     /// The least to be given.

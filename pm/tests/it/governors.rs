@@ -142,7 +142,7 @@ fn a_table_resolves_by_the_relation() {
 fn a_wrong_policy_is_refused_with_the_place() {
     let error = Driver::table(vec![300_000, 300_000]).unwrap_err();
     assert_eq!(error, PolicyError::NotAscending { index: 1, before: 300_000, khz: 300_000 });
-    assert!(error.to_string().contains("list them ascending"));
+    assert!(error.to_string().contains("list them in ascending order"));
     assert_eq!(Driver::table(vec![]).unwrap_err(), PolicyError::NoOpp);
     assert_eq!(Driver::table(vec![0, 1]).unwrap_err(), PolicyError::ZeroFrequency { index: 0 });
     assert!(Driver::continuous(2, 1, 1).is_err() && Driver::continuous(1, 2, 0).is_err());

@@ -31,7 +31,7 @@ fn every_tunable_of_a_policy_can_be_set_and_is_on_the_page() {
     for name in policy::all().flat_map(|about| about.tunables) {
         // What is out of range names the range.
         let error = Setting::new(name, "x").unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{name}=x is not a number from")), "{error}");
+        assert!(error.starts_with(&format!("{name}=x: expected a number from")), "{error}");
         assert!(page.contains(&format!("`{name}`")), "{name}");
     }
 }

@@ -49,7 +49,7 @@ fn src_capacity_is_reduced<V: BalanceView>(env: &LbEnv<'_, V>) -> bool {
         && view.capacity_of(env.src_cpu) * u64::from(env.sd.imbalance_pct) < view.capacity_of(env.dst_cpu) * 100
 }
 
-/// What the stopper of the busiest CPU pushes.
+/// The task that the stopper of the busiest CPU pushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActiveBalance {
     /// The task.

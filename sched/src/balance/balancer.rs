@@ -128,7 +128,7 @@ impl fmt::Display for BalanceError {
         write!(
             f,
             "CPU {cpu}: its {level:?} domain has {}, and load balancing between such CPUs is not modelled; give all \
-             CPUs the same priority (no ITMT), and before 5.5 the same capacity",
+             CPUs the same priority (no ITMT), and before 5.5 also the same capacity",
             flags.join(" and ")
         )
     }

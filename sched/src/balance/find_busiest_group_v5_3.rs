@@ -85,10 +85,10 @@ impl SgLbStatsV5_3 {
     }
 }
 
-/// What `find_busiest_group()` of 5.3 reads besides the sums.
+/// The values that `find_busiest_group()` of 5.3 reads besides the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LbParamsV5_3 {
-    /// What the destination CPU is doing.
+    /// The state of the destination CPU.
     pub idle: CpuIdleType,
     /// `sd->imbalance_pct`, per cent.
     pub imbalance_pct: u32,

@@ -15,7 +15,7 @@ use crate::select::IdleStateView;
 use crate::util_est_faster::FasterSite;
 use smallvec::SmallVec;
 
-/// `enum cpu_idle_type`: what the CPU of the pass is doing.
+/// `enum cpu_idle_type`: the state of the CPU of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CpuIdleType {
     /// It has been idle (`CPU_IDLE`).
@@ -56,7 +56,7 @@ pub struct LbParams<'a> {
     pub imbalance_pct: u32,
     /// `sd->imb_numa_nr`, tasks.
     pub imb_numa_nr: u32,
-    /// What the destination CPU is doing.
+    /// The state of the destination CPU.
     pub idle: CpuIdleType,
     /// `capacity_of()` of the destination CPU. It is read since 5.14 if CPUs differ in capacity.
     pub dst_capacity: u64,
@@ -246,7 +246,7 @@ impl Balance<'_> {
         if self.rules.h_nr_runnable { queued - view.h_nr_delayed(cpu) } else { queued }
     }
 
-    /// Returns what a CPU adds to the sums of its groups.
+    /// Returns a CPU's contribution to the sums of its groups.
     #[inline]
     pub fn cpu_sums<V: BalanceView + IdleStateView>(&self, view: &V, cpu: Cpu) -> GroupSums {
         let nr_running = view.nr_running(cpu);

@@ -77,7 +77,7 @@ pub enum Outcome {
     OnePinned,
 }
 
-/// What a push of the running task changes in the domain, under [`Push::AnyFailures`] (5.10).
+/// The changes that a push of the running task makes to the domain, under [`Push::AnyFailures`] (5.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AfterPush {
     /// The new `nr_balance_failed`, so that the push takes a cache-hot task.
@@ -86,7 +86,7 @@ pub struct AfterPush {
     pub backs_off: bool,
 }
 
-/// What a pass decides.
+/// The decision of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The CPU that tasks are taken from.
@@ -101,7 +101,7 @@ pub struct Plan {
     /// The stopper of `busiest` is to push its running task to the CPU of the pass. The caller sets `active_balance`
     /// and calls [`active_load_balance_cpu_stop`](super::active_load_balance_cpu_stop()) when the stopper runs.
     pub active_balance: bool,
-    /// What the push changes in the domain; `None` if that follows from `outcome`.
+    /// The changes that the push makes to the domain; `None` if they follow from `outcome`.
     pub after_push: Option<AfterPush>,
     /// The pass holds the lock of SD_SERIALIZE from its beginning to its end.
     pub serialized: bool,

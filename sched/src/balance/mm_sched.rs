@@ -11,7 +11,7 @@
 use super::sched_cache::{CacheGroup, SchedCache};
 use crate::cpumask::Cpu;
 
-/// `struct sched_cache_time`: what one process has run on one CPU.
+/// `struct sched_cache_time`: the run time of one process on one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedCacheTime {
     /// The run time, ns, halved with each epoch.
@@ -20,7 +20,7 @@ pub struct SchedCacheTime {
     pub epoch: u64,
 }
 
-/// What a CPU has run of all processes: `rq->cpu_runtime` and its epoch.
+/// The run time of all processes on a CPU: `rq->cpu_runtime` and its epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuEpoch {
     /// `cpu_runtime`, ns, halved with each epoch.

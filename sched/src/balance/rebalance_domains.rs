@@ -24,7 +24,7 @@ use super::sd_balance::SdBalance;
 use super::{BusyInterval, Serialize};
 use crate::domain::{SchedDomain, SdFlags};
 
-/// What the caller does with a domain next.
+/// The caller's next step for a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visit {
     /// It makes a pass, then calls [`Rebalance::balanced`].
@@ -39,7 +39,7 @@ pub enum Visit {
     Stop,
 }
 
-/// What the CPU records at the end.
+/// The values that the CPU records at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebalanced {
     /// The new `rq->next_balance`, jiffies: when the tick starts balancing again. `None` leaves it unchanged.

@@ -52,7 +52,7 @@ pub struct SchedCache {
     pub numa_balancing: bool,
 }
 
-/// What `struct sched_domain_shared` of an LLC has of its load: 1024 is a CPU.
+/// The load of an LLC in its `struct sched_domain_shared`: 1024 is a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LlcStats {
     /// `util_avg`: the sum of the CPUs' utilisation.
@@ -61,7 +61,7 @@ pub struct LlcStats {
     pub capacity: u64,
 }
 
-/// What balancing reads of `struct sched_cache_group`, the part of a process.
+/// The values that balancing reads of `struct sched_cache_group`, the part of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheGroup {
     /// `cpu`: the preferred CPU, whose LLC is the preferred LLC; `None` for no preference.
@@ -74,7 +74,7 @@ pub struct CacheGroup {
     pub footprint: u64,
 }
 
-/// `enum llc_mig`: what preferences say of a move.
+/// `enum llc_mig`: the verdict of preferences on a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LlcMig {
     /// The task stays for its LLC (`mig_forbid`).
@@ -146,8 +146,8 @@ impl SchedCache {
         a * 100 > b * (100 + u64::from(self.imb_pct))
     }
 
-    /// `can_migrate_llc()`: what preferences say of moving a task of `tsk_util` from one LLC to another, of which one
-    /// is the preferred: the destination if `to_pref`.
+    /// `can_migrate_llc()`: the verdict of preferences on moving a task of `tsk_util` from one LLC to another, of
+    /// which one is the preferred: the destination if `to_pref`.
     pub fn can_migrate_llc(
         &self,
         src: Option<LlcStats>,
@@ -217,7 +217,7 @@ impl<V: BalanceView> LbEnv<'_, V> {
         }
     }
 
-    /// What the pass writes to LLCs, by `sd_llc_id`; of two for one LLC the later.
+    /// Returns the values that the pass writes to LLCs, by `sd_llc_id`; of two for one LLC the later.
     pub fn llc_written(&self) -> &[(Cpu, LlcStats)] {
         &self.llc_stats
     }

@@ -1,4 +1,4 @@
-//! `BalanceView`: what load balancing reads of the system.
+//! `BalanceView`: the view of the system that load balancing reads.
 
 use super::sched_cache::{CacheGroup, LlcStats};
 use crate::cpumask::{Cpu, CpuMask};
@@ -139,7 +139,7 @@ pub trait BalanceView: IdleView + RqView + AsymView + UtilView + GroupView + Ene
         true
     }
 
-    /// What `sd_llc_shared` of a CPU has of its LLC; `None` if the CPU has no such domain.
+    /// Returns the load of a CPU's LLC in `sd_llc_shared`; `None` if the CPU has no such domain.
     fn llc_stats(&self, _cpu: Cpu) -> Option<LlcStats> {
         None
     }

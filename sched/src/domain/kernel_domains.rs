@@ -66,7 +66,7 @@ pub struct KernelDomainsError {
     pub domain: Option<usize>,
     /// The field, by its name in [`KernelDomains`], [`KernelCpu`] or [`KernelSd`].
     pub field: &'static str,
-    /// What is wrong with it.
+    /// The reason why it is wrong.
     pub reason: String,
 }
 
@@ -159,8 +159,9 @@ fn convert_cpu(
     let mut domains: Vec<SchedDomain> = Vec::with_capacity(kernel.domains.len());
     for (at, sd) in kernel.domains.iter().enumerate() {
         let wrong = |field, reason: String| KernelDomainsError { cpu: Some(cpu), domain: Some(at), field, reason };
-        let level = Level::from_name(&sd.name)
-            .ok_or_else(|| wrong("name", format!("`{}` is none of SMT, CLS, MC, PKG, DIE, NODE, NUMA", sd.name)))?;
+        let level = Level::from_name(&sd.name).ok_or_else(|| {
+            wrong("name", format!("`{}` is unknown; expected SMT, CLS, MC, PKG, DIE, NODE or NUMA", sd.name))
+        })?;
         check_span(cpu, nr_cpus, sd).map_err(|reason| wrong("span", reason))?;
         check_groups(cpu, sd, level).map_err(|reason| wrong("groups", reason))?;
         if sd.imbalance_pct < 100 {
@@ -169,7 +170,7 @@ fn convert_cpu(
         if let Some(child) = domains.last() {
             let in_order = child.level < level || (child.level == Level::Numa && level == Level::Numa);
             if !in_order {
-                return Err(wrong("name", format!("{} lies above {:?}", sd.name, child.level)));
+                return Err(wrong("name", format!("{} is above {:?}", sd.name, child.level)));
             }
             if !child.span.is_subset(&sd.span) {
                 return Err(wrong("span", format!("{} does not contain the domain below, {}", sd.span, child.span)));

@@ -1,4 +1,4 @@
-//! Scheduling domains: what the scheduler knows of the machine's shape (`kernel/sched/topology.c`).
+//! Scheduling domains: the scheduler's knowledge of the machine's shape (`kernel/sched/topology.c`).
 //!
 //! [`build_sched_domains`] builds them from a [`Topology`] as a kernel version does; [`SchedDomains::from_kernel`]
 //! takes over those that a running kernel has. CPUs of one domain share its span and its ring of groups.

@@ -1,4 +1,4 @@
-//! What domains are built by, besides the topology: the kernel version's rules, and the architecture.
+//! The inputs for building domains besides the topology: the kernel version's rules, and the architecture.
 
 use crate::select::sets_cluster_flag;
 use wakelab_kernel::{DomainRules, Feature, FeatureSet, Preset};

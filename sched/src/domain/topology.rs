@@ -240,7 +240,7 @@ impl fmt::Display for TopologyError {
         match self {
             Self::Empty => write!(f, "the machine has no CPU: `cpus` is empty"),
             Self::TooManyCpus { nr_cpus } => write!(f, "{nr_cpus} CPUs: at most {MAX_CPUS} are supported"),
-            Self::Capacity { cpu, capacity } => write!(f, "CPU {cpu}: capacity {capacity} is not in 1..=1024"),
+            Self::Capacity { cpu, capacity } => write!(f, "CPU {cpu}: the capacity is {capacity}; expected 1 to 1024"),
             Self::Split { inner, id, outer, cpus: [a, b], values: [x, y] } => {
                 write!(f, "CPUs {a} and {b} have the same {inner} ({id}) but different {outer} ({x} and {y})")?;
                 if (*inner, *outer) == ("llc", "node") {
@@ -267,7 +267,8 @@ impl fmt::Display for TopologyError {
             }
             Self::Diagonal { nodes: [a, b], distance } => write!(
                 f,
-                "node_distance[{a}][{b}] = {distance}: another node is farther than the node itself ({LOCAL_DISTANCE})"
+                "node_distance[{a}][{b}] = {distance}: another node must be farther than the node itself \
+                 ({LOCAL_DISTANCE})"
             ),
             Self::Asymmetric { nodes: [a, b], distances: [to, from] } => {
                 write!(f, "node_distance[{a}][{b}] = {to} but node_distance[{b}][{a}] = {from}")

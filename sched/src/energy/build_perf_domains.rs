@@ -60,7 +60,7 @@ impl fmt::Display for NoEas {
         match self {
             NoEas::Off => write!(f, "sched_energy_aware is off"),
             NoEas::EqualCpus => write!(f, "the CPUs do not differ in capacity"),
-            NoEas::Smt => write!(f, "cores have more than one CPU, and energy-aware placement does not know SMT"),
+            NoEas::Smt => write!(f, "cores have more than one CPU, and energy-aware placement does not support SMT"),
             NoEas::NotInvariant => write!(f, "utilisation depends on the frequency; FREQ_INVARIANCE has to be on"),
             NoEas::Governor => write!(f, "schedutil does not govern every CPU; choose governor=schedutil"),
             NoEas::NoModel(cpu) => write!(f, "CPU {cpu} has no energy model; give its frequencies and powers"),

@@ -1,5 +1,5 @@
-//! `compute_energy()` (`kernel/sched/fair.c`): what a performance domain would spend with the wakee on one of its CPUs,
-//! or on none of them.
+//! `compute_energy()` (`kernel/sched/fair.c`): the energy that a performance domain would spend with the wakee on one
+//! of its CPUs, or on none of them.
 //!
 //! Since 6.1 the busy time of the domain is computed once (`struct energy_env`):
 //!

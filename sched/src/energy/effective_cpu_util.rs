@@ -15,8 +15,8 @@
 
 use crate::select::Uclamp;
 
-/// What a run queue has besides its fair tasks: interrupts, other classes and utilisation clamps. The default has none
-/// of them.
+/// The load of a run queue besides its fair tasks: interrupts, other classes and utilisation clamps. The default has
+/// none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RqUtil {
     /// `cpu_util_irq()`: time in interrupts and stolen time, 0 to 1024.
@@ -120,7 +120,7 @@ pub fn effective_cpu_util_of_type(
     util.min(max)
 }
 
-/// What `effective_cpu_util()` returns since 6.8, on the capacity scale.
+/// The result of `effective_cpu_util()` since 6.8, on the capacity scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EffectiveUtil {
     /// The utilisation, at most the CPU's capacity.

@@ -78,20 +78,17 @@ impl fmt::Display for EmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             EmError::Empty => write!(f, "the energy model has no states; give at least one frequency with its power"),
-            EmError::Capacity(given) => write!(f, "a CPU's capacity of {given} is not from 1 to 1024"),
+            EmError::Capacity(given) => write!(f, "a CPU's capacity is {given}; expected 1 to 1024"),
             EmError::Frequency { state, frequency } => write!(
                 f,
                 "state {state}: {frequency} kHz is not above the state before it; list the frequencies in ascending \
                  order"
             ),
             EmError::Power { state, power, max } => {
-                write!(
-                    f,
-                    "state {state}: a power of {power} uW is not from 1 to {max} uW, which is what the kernel takes"
-                )
+                write!(f, "state {state}: the power is {power} uW; expected 1 to {max} uW, as the kernel requires")
             }
             EmError::Performance { state } => {
-                write!(f, "state {state}: its share of the CPU's capacity is 0; leave out frequencies that low")
+                write!(f, "state {state}: its share of the CPU's capacity is 0; leave such low frequencies out")
             }
         }
     }

@@ -43,7 +43,7 @@ pub fn calc_group_shares(shares: u64, weight: u64, load_avg: u64, tg_load_avg: i
     share.max(MIN_SHARES as i64).min(shares) as u64
 }
 
-/// What is to be brought to the run queue above (`cfs_rq->propagate` and `prop_runnable_sum`).
+/// The changes to propagate to the run queue above (`cfs_rq->propagate` and `prop_runnable_sum`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Propagate {
     /// Averages have come or gone since the last update of the entity.
@@ -88,9 +88,9 @@ pub struct GroupPelt {
     pub se: SchedAvg,
     /// `se->runnable_weight`: the runnable tasks below, as of the last `se_update_runnable()`.
     pub runnable_weight: u64,
-    /// What its entity has not been told yet.
+    /// The changes that its entity does not have yet.
     pub propagate: Propagate,
-    /// What this run queue has added to the group's load (`tg_load_avg_contrib`).
+    /// This run queue's contribution to the group's load (`tg_load_avg_contrib`).
     pub tg_load_avg_contrib: u64,
     /// The same of its runnable tasks (`tg_runnable_avg_contrib`, 7.3).
     pub tg_runnable_avg_contrib: u64,
@@ -276,7 +276,7 @@ impl GroupPelt {
 pub struct Above<'a> {
     /// Its averages.
     pub cfs_rq: &'a mut CfsRqPelt,
-    /// What it has to bring further up; `None` for the root's.
+    /// The changes that it has to propagate further up; `None` for the root's.
     pub propagate: Option<&'a mut Propagate>,
 }
 

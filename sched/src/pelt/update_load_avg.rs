@@ -77,7 +77,7 @@ pub struct Removed {
 }
 
 bitflags! {
-    /// What [`update_load_avg`] does besides ageing (`fair.c`, 7.3). `SKIP_AGE_LOAD` is not modelled; `util_est` is
+    /// The work of [`update_load_avg`] besides ageing (`fair.c`, 7.3). `SKIP_AGE_LOAD` is not modelled; `util_est` is
     /// updated by a call of its own.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct UpdateFlags: u32 {

@@ -27,7 +27,7 @@ pub const UTIL_EST_MARGIN: u32 = (SCHED_CAPACITY_SCALE / 100) as u32;
 /// log2 of the moving average's window: a new sample weighs one quarter (`UTIL_EST_WEIGHT_SHIFT`, 7.3).
 pub const UTIL_EST_WEIGHT_SHIFT: u32 = 2;
 
-/// Which form of `util_est_update()` a kernel has.
+/// The form of `util_est_update()` in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UtilEstRules {
     /// 5.10 and 6.1: last value and moving average.

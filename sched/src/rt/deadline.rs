@@ -27,7 +27,7 @@ pub fn to_ratio(period: u64, runtime: u64) -> u64 {
     ratio as u64
 }
 
-/// What a task asks for (`struct sched_attr`), ns: 1024 ns ≤ runtime ≤ deadline ≤ period.
+/// The parameters of a task (`struct sched_attr`), ns: 1024 ns ≤ runtime ≤ deadline ≤ period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DlParams {
     /// `dl_runtime`: for how long it runs in each period.
@@ -63,9 +63,9 @@ impl DlParams {
 /// `struct sched_dl_entity` of a task. Times are those of the run queue's clock, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DlEntity {
-    /// What the task asks for.
+    /// The task's parameters.
     pub params: DlParams,
-    /// What is left of its runtime, ns; below 0 if it has run for too long.
+    /// The rest of its runtime, ns; below 0 if it has run for too long.
     pub runtime: i64,
     /// `deadline`.
     pub deadline: u64,
@@ -81,7 +81,7 @@ pub struct DlEntity {
     pub inactive: Option<u64>,
 }
 
-/// What becomes of an entity that is to be queued.
+/// The fate of an entity that is to be queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DlQueue {
     /// It is queued.
@@ -90,7 +90,7 @@ pub enum DlQueue {
     Waits,
 }
 
-/// What becomes of an entity that has run.
+/// The fate of an entity that has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DlCharge {
     /// It goes on.
@@ -323,12 +323,12 @@ impl DlRq {
     }
 }
 
-/// `struct dl_bw` of the root domain: what deadline tasks, and fair servers, may have of all CPUs together.
+/// `struct dl_bw` of the root domain: the bandwidth of deadline tasks and fair servers on all CPUs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DlBw {
-    /// `bw`: what they may have of each CPU; `None` for no limit. 2^20 is one CPU.
+    /// `bw`: their limit on each CPU; `None` for no limit. 2^20 is one CPU.
     pub bw: Option<u64>,
-    /// `total_bw`: what they have.
+    /// `total_bw`: the bandwidth that they have.
     pub total: u64,
 }
 

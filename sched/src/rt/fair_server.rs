@@ -27,7 +27,7 @@ pub struct ServerParams {
     pub stops_idle: bool,
 }
 
-/// What the caller has to do after the server's state has changed.
+/// The work of the caller after the server's state has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerStep {
     /// The CPU has to reschedule (`resched_curr()`).
@@ -70,7 +70,7 @@ impl FairServer {
         self.active && !self.throttled
     }
 
-    /// `runtime`: what is left of it, ns.
+    /// `runtime`: the rest of it, ns.
     pub fn runtime(&self) -> i64 {
         self.runtime
     }

@@ -15,7 +15,7 @@ pub struct LaterRq<'a> {
     pub this_cpu: Cpu,
     /// The task's deadline.
     pub deadline: u64,
-    /// What it asks for.
+    /// Its parameters.
     pub params: DlParams,
     /// `p->cpus_ptr`.
     pub allowed: &'a CpuMask,

@@ -18,7 +18,7 @@ pub struct RtBandwidth {
     pub period: u64,
 }
 
-/// What the end of a period does to a run queue.
+/// The effect of the end of a period on a run queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replenished {
     /// Its tasks may run again.
@@ -186,7 +186,7 @@ impl RtRq {
         self.rt_runtime += borrowed;
     }
 
-    /// So many periods are over (`do_sched_rt_period_timer()`).
+    /// Ends `periods` periods (`do_sched_rt_period_timer()`).
     pub fn replenish(&mut self, periods: u64, bandwidth: &RtBandwidth) -> Replenished {
         let mut end = Replenished { unthrottled: false, busy: self.nr_running != 0 };
         if bandwidth.runtime.is_some() && self.rt_time != 0 {

@@ -1,4 +1,5 @@
-//! `scale_rt_capacity()`: what realtime tasks, deadline tasks, heat and interrupts leave of a CPU for the fair class.
+//! `scale_rt_capacity()`: the capacity of a CPU that realtime tasks, deadline tasks, heat and interrupts leave for the
+//! fair class.
 //!
 //! ```text
 //! capacity = (max - rt - dl - thermal) * (max - irq) / max        1 if nothing is left
@@ -19,7 +20,7 @@ pub fn scale_rt_capacity(max: u64, used: u64, irq: u64) -> u64 {
     ((max - used) * (max - irq) / max).max(1)
 }
 
-/// What takes capacity from a CPU besides the fair class, on the scale of 1024.
+/// The capacity that is taken from a CPU by others than the fair class, on the scale of 1024.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// `cpu_util_rt()`.

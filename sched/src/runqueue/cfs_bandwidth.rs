@@ -38,11 +38,11 @@ pub struct Quota {
     pub quota: u64,
     /// The period, ns; 1 ms to 1 s.
     pub period: u64,
-    /// What may be saved up of the quota of earlier periods, ns; at most the quota.
+    /// The unused quota of earlier periods that may be saved up, ns; at most the quota.
     pub burst: u64,
 }
 
-/// What `cpu.stat` counts of a group with a quota.
+/// The counts of `cpu.stat` for a group with a quota.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BandwidthStats {
     /// Periods in which the timer was active.
@@ -73,7 +73,7 @@ pub struct CfsBandwidth {
     refreshing: bool,
     /// `throttled_cfs_rq`: the CPUs whose queue is throttled, in the order of that.
     throttled: Vec<u32>,
-    /// What `cpu.stat` has.
+    /// The counts of `cpu.stat`.
     pub stats: BandwidthStats,
 }
 
@@ -88,7 +88,7 @@ pub struct TimerStart {
     pub expires: u64,
 }
 
-/// What an operation asks of the caller besides its result.
+/// The requests of an operation to the caller, besides its result.
 #[derive(Clone, Debug, Default)]
 pub struct Asks {
     /// A reschedule, of a running task whose group has no run time left, or because one has some again.
@@ -131,7 +131,7 @@ impl CfsBandwidth {
         bandwidth
     }
 
-    /// What is left of the period, ns.
+    /// Returns the run time that is left of the period, ns.
     pub fn runtime(&self) -> u64 {
         self.runtime
     }

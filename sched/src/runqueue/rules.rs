@@ -3,7 +3,7 @@
 use super::{CfsParams, CfsRules, EevdfParams, EevdfRules};
 use wakelab_kernel::{FairClass, Feature, FeatureSet, Preset};
 
-/// What a run queue of a kernel version is made by.
+/// The rules of a kernel version's run queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FairRules {
     /// Up to 6.5.
@@ -23,7 +23,11 @@ pub struct NoTunable {
 
 impl std::fmt::Display for NoTunable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "kernel {}: a run queue needs the tunable {}, and the preset has none", self.kernel, self.tunable)
+        write!(
+            f,
+            "kernel {}: a run queue needs the tunable {}, but the preset does not have it",
+            self.kernel, self.tunable
+        )
     }
 }
 

@@ -1,4 +1,4 @@
-//! `struct sched_entity` (`include/linux/sched.h`): what a run queue knows about a task.
+//! `struct sched_entity` (`include/linux/sched.h`): a run queue's knowledge of a task.
 
 use super::load_weight::{LoadWeight, NICE_0_LOAD, Policy, calc_delta, calc_delta_fair};
 use super::tasks_timeline::Node;

@@ -1,4 +1,4 @@
-//! Control groups of the CPU controller: what one CPU has of all groups, whatever the class of its run queues
+//! Control groups of the CPU controller: the part of all groups on one CPU, whatever the class of its run queues
 //! (`kernel/sched/fair.c`, 5.10 to 7.3).
 //!
 //! ```text
@@ -43,7 +43,7 @@ pub struct TaskGroup {
     pub nr_cpus: u32,
 }
 
-/// What all CPUs have in common of groups.
+/// The parameters of groups that all CPUs share.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupParams {
     /// The version's form.
@@ -52,12 +52,12 @@ pub struct GroupParams {
     pub pelt: PeltRules,
 }
 
-/// What the CPUs share of a group, lent to a CPU's run queues for an operation.
+/// The state of a group that the CPUs share, lent to a CPU's run queues for an operation.
 #[derive(Clone, Debug, Default)]
 pub struct TgShared {
     /// The sums of the CPUs' averages.
     pub load: TgLoad,
-    /// What is left of its quota.
+    /// The state of its quota.
     pub bandwidth: CfsBandwidth,
 }
 
@@ -136,7 +136,7 @@ pub struct Hierarchy {
     pub(super) bandwidth_used: bool,
     /// The queued tasks of all groups.
     pub(super) nr_tasks: i32,
-    /// What the operation asks of the caller.
+    /// The requests of the operation to the caller.
     pub(super) asks: Asks,
     /// `rq->cfsb_csd_list`: the groups that an interrupt is to unthrottle here.
     pub(super) csd_list: Vec<u32>,
@@ -199,7 +199,7 @@ impl Hierarchy {
         self.bandwidth_used
     }
 
-    /// What the operations since the last call ask of the caller.
+    /// Returns the requests to the caller of the operations since the last call.
     pub fn asks(&mut self) -> Asks {
         std::mem::take(&mut self.asks)
     }
@@ -509,7 +509,7 @@ impl Hierarchy {
         load.wrapping_mul(root.avg.load_avg) / root.avg.load_avg.wrapping_add(1)
     }
 
-    /// What runs on a group's run queue.
+    /// Returns the task that runs on a group's run queue.
     pub fn curr_of(&self, group: u32) -> Option<TaskId> {
         self.of[group as usize].curr
     }
@@ -598,7 +598,7 @@ impl GroupedRq {
         }
     }
 
-    /// What all groups have beside the queues.
+    /// Returns the state of all groups besides the queues.
     pub fn hierarchy(&self) -> &Hierarchy {
         any!(self, rq => &rq.h)
     }

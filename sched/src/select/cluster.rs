@@ -25,8 +25,8 @@ pub(super) const ABOUT: About = About {
     switches: &[
         Switch {
             feature: Feature::SIS_CLUSTER,
-            does: "on by default: where the version scans the target's cluster before the LLC, and there are clusters. \
-                `NO_SIS_CLUSTER` turns it off",
+            does: "on by default, if the version scans the target's cluster before the LLC and there are clusters. \
+                   `NO_SIS_CLUSTER` turns it off",
             recorded: Recorded::Yes,
         },
         Switch {
@@ -59,7 +59,7 @@ pub(super) const ABOUT: About = About {
     tunables: &[],
 };
 
-/// What recordings of kernels without the scan of clusters lack.
+/// The input that recordings of kernels without the scan of clusters lack.
 const CLUSTERS: &str = "SD_CLUSTER, by which clusters are known";
 
 /// How the target's cluster is scanned first, and what becomes of an idle CPU outside of it.
@@ -67,11 +67,11 @@ const CLUSTERS: &str = "SD_CLUSTER, by which clusters are known";
 pub struct ClusterScan {
     /// v5: in ascending order, and not with SMT.
     pub ascending: bool,
-    /// What becomes of an idle previous or recently used CPU outside of the cluster.
+    /// How an idle previous or recently used CPU outside of the cluster is treated.
     pub far: Far,
 }
 
-/// What becomes of an idle previous or recently used CPU that shares only the LLC with the target.
+/// How an idle previous or recently used CPU that shares only the LLC with the target is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Far {
     /// It is forgotten.

@@ -119,7 +119,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Which rule of `wake_affine()` chose the target.
+/// The rule of `wake_affine()` that chose the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Affine {
     /// `wake_affine()` was not called: waker and wakee were on one CPU, the wake-up is wide, or affinity forbids it.
@@ -151,7 +151,7 @@ pub struct ScanCost {
     pub avg_scan_cost: u64,
 }
 
-/// What the kernel writes on the way. The decision writes nothing itself: the caller applies the effects.
+/// The writes of the kernel on the way. The decision itself writes nothing: the caller applies the effects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// The wakee's `recent_used_cpu` becomes this.
@@ -188,10 +188,10 @@ pub struct Decision {
     pub reason: Reason,
     /// Where select_idle_sibling() started: `wake_affine()`'s choice; for the slow path the previous CPU.
     pub target: Cpu,
-    /// Which rule chose the target.
+    /// The rule that chose the target.
     pub affine: AffineDetail,
-    /// What the kernel writes.
+    /// The writes of the kernel.
     pub effects: Effects,
-    /// What the decision adds to the search statistics.
+    /// The decision's contribution to the search statistics.
     pub count: SearchCount,
 }

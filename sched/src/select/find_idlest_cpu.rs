@@ -37,7 +37,7 @@ pub(super) struct SlowPath {
     part: Part,
 }
 
-/// What the next probes are for.
+/// The purpose of the next probes.
 #[derive(Clone, Debug)]
 enum Part {
     /// The groups of the domain: the position in its ring, and the comparison so far.

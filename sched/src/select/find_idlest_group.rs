@@ -246,7 +246,7 @@ fn idle_cpu_without(cpu: Cpu, wakeup: &Wakeup<'_>, view: &(impl RqView + IdleSta
 /// `NUMA_IMBALANCE_MIN`: a pair of tasks that talk to each other may stay together.
 const NUMA_IMBALANCE_MIN: i64 = 2;
 
-/// What the first group is compared with: worse than any group.
+/// The statistics with which the first group is compared: worse than any group.
 pub(super) const WORST: GroupStats = GroupStats {
     group_load: 0,
     group_util: 0,

@@ -34,13 +34,13 @@ pub struct Probe {
     pub site: Site,
     /// The CPU.
     pub cpu: Cpu,
-    /// What `available_idle_cpu()` returned.
+    /// The result of `available_idle_cpu()`.
     pub idle: bool,
-    /// What `sched_idle_cpu()` returned; `None` if it was not called.
+    /// The result of `sched_idle_cpu()`; `None` if it was not called.
     pub sched_idle: Option<bool>,
 }
 
-/// What a performance domain would spend, in the kernel's unit
+/// The energy that a performance domain would spend, in the kernel's unit
 /// ([`EmPerfDomain::em_cpu_energy`](crate::energy::EmPerfDomain::em_cpu_energy)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnergyProbe {

@@ -11,9 +11,9 @@ use wakelab_kernel::{CapacitySearch, Code, Feature, FeatureSet, IdleSearch, Pres
 /// A kernel version, what is switched on, and the machine's domains.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
-    /// Which form of each mechanism the kernel has.
+    /// The form of each mechanism in the kernel.
     pub code: &'a Code,
-    /// What is on.
+    /// The features that are on.
     pub features: FeatureSet,
     /// The machine's domains.
     pub domains: &'a SchedDomains,
@@ -119,7 +119,7 @@ impl fmt::Display for RulesError {
             RulesError::WakeCap { kernel } => write!(
                 f,
                 "the CPUs differ in capacity, and {kernel} sends tasks that may not fit their CPU to the slow path \
-                 (wake_cap(), before 5.7), which is not modelled; v5.10 and later are"
+                 (wake_cap(), before 5.7), which is not modelled; expected v5.10 or later"
             ),
         }
     }

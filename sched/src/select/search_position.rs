@@ -284,7 +284,7 @@ pub struct SearchPosition {
     /// [`Effects::waker_recent_used_cpu`], the only effect before the first probe.
     waker_recent_used_cpu: Option<Cpu>,
     plan: Plan,
-    /// What the search has decided before its first probe.
+    /// The decision before the first probe.
     affine: AffineDetail,
 }
 
@@ -312,7 +312,7 @@ impl Default for SearchPosition {
     }
 }
 
-/// What a search by position depends on.
+/// The values on which a search by position depends.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
     /// CPUs that may still be probed before the scan.
@@ -654,7 +654,7 @@ impl SearchPosition {
         }
     }
 
-    /// What the predicted end depends on.
+    /// Returns the values on which the predicted end depends.
     #[inline]
     pub fn reach(&self, llcs: &SearchLlcs) -> Reach {
         let shape = &llcs.shapes[self.llc as usize];

@@ -47,8 +47,8 @@ pub(super) const SIS_CORE: About = About {
 pub(super) const SIS_SINGLE_PASS: About = About {
     switches: &[Switch {
         feature: Feature::SIS_SINGLE_PASS,
-        does: "up to 5.11: one scan of the LLC for a core and a CPU in place of three. Where no core is idle it takes \
-            the first idle CPU of the whole LLC, and the target's siblings are not looked at specially",
+        does: "up to 5.11: one scan of the LLC for a core and a CPU instead of three. If no core is idle, it takes the \
+               first idle CPU of the whole LLC, and does not treat the target's siblings specially",
         recorded: Recorded::Yes,
     }],
     tunables: &[],

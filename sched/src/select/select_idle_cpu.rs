@@ -104,8 +104,8 @@ impl Select {
         }
     }
 
-    /// What the kernel writes after a scan. The hint of the target's LLC is cleared by the effects, those of other LLCs
-    /// by a list of their own.
+    /// Applies the writes of the kernel after a scan. The hint of the target's LLC is cleared by the effects, those of
+    /// other LLCs by a list of their own.
     #[inline]
     fn end_scan<V: SearchView>(&mut self, reason: Reason, cx: Cx<'_, V>) {
         let probes = self.probes();
@@ -148,7 +148,7 @@ pub(super) struct Scan {
     last: Option<Cpu>,
 }
 
-/// What a scan does next.
+/// The next step of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScanNext {
     /// It probes this CPU.
@@ -345,7 +345,7 @@ impl Scan {
         self.has_idle_core && rules.idle_search == IdleSearch::ThreeScans
     }
 
-    /// What the kernel writes after the loop.
+    /// Applies the writes of the kernel after the loop.
     #[inline]
     fn end<V: SearchView>(&mut self, reason: Reason, cx: Cx<'_, V>, target: Cpu, probes: u32, effects: &mut Effects) {
         if self.plan.report_last {

@@ -30,7 +30,7 @@ use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SchedDomains, SdFlags};
 use wakelab_kernel::{Feature, FeatureSet};
 
-/// What a search of other LLCs reads and no recording holds.
+/// The inputs that a search of other LLCs reads and no recording holds.
 const OTHER_LLCS: &str = "has_idle_cores and nr_idle_scan of the node's other LLCs";
 
 /// SIS_NODE and its forms.
@@ -38,8 +38,8 @@ pub(super) const ABOUT: About = About {
     switches: &[
         Switch {
             feature: Feature::SIS_NODE,
-            does: "where the search has found no idle CPU: goes on with select_idle_cpu() in each other LLC of the \
-                node (of the domain above the LLC's, unless that is NUMA), each with its own hints",
+            does: "if the search has found no idle CPU: goes on with select_idle_cpu() in each other LLC of the node \
+                   (of the domain above the LLC's, unless that is NUMA), each with its own hints",
             recorded: Recorded::Not(OTHER_LLCS),
         },
         Switch {

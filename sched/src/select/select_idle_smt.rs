@@ -69,7 +69,7 @@ impl Select {
         self.next_sibling(of, cpu + 1, cx, observer)
     }
 
-    /// Whose siblings are probed: the previous CPU's, before 5.12 the target's.
+    /// The CPU whose siblings are probed: the previous CPU, before 5.12 the target.
     #[inline]
     fn sibling_of(&self, rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> Cpu {
         match rules.idle_search {

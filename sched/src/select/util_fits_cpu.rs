@@ -33,7 +33,7 @@ impl Default for Uclamp {
 /// The capacity of a CPU in its kernel forms; 1024 is the largest CPU at its highest frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuCapacity {
-    /// `capacity_of()`: what is left for the fair class.
+    /// `capacity_of()`: the capacity that is left for the fair class.
     pub capacity: u64,
     /// `arch_scale_cpu_capacity()` (`capacity_orig_of()`): the CPU's full capacity.
     pub capacity_orig: u64,

@@ -1,4 +1,4 @@
-//! What a decision reads of the system, in traits by who reads it.
+//! The views of the system that a decision reads, as traits by their reader.
 //!
 //! ```text
 //! trait           read by                                                   has to be implemented
@@ -116,15 +116,15 @@ pub trait AsymView {
     }
 }
 
-/// What search policies keep between searches, and the clock of SIS_PROP. The defaults are those of a system in which
-/// no policy that reads them is on.
+/// The state that search policies keep between searches, and the clock of SIS_PROP. The defaults are those of a system
+/// in which no policy that reads them is on.
 pub trait PolicyView: RqView {
-    /// What the policies keep of LLCs and CPUs; `None` if the view has no such state, as a recorded snapshot has none.
+    /// Returns the policies' state of LLCs and CPUs; `None` if the view has no such state, like a recorded snapshot.
     fn policies(&self) -> Option<&PolicyStates> {
         None
     }
 
-    /// What SIS_PROP reads of the waking CPU; read only if SIS_PROP is on.
+    /// Returns the values that SIS_PROP reads of the waking CPU; called only if SIS_PROP is on.
     fn scan_clock(&self, _cpu: Cpu) -> ScanClock {
         ScanClock::default()
     }
@@ -240,10 +240,10 @@ pub trait IdleStateView {
     fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32>;
 }
 
-/// What energy-aware placement reads besides the utilisation of fair tasks ([`UtilView`]). The defaults are those of a
-/// system without an energy model.
+/// The values that energy-aware placement reads besides the utilisation of fair tasks ([`UtilView`]). The defaults are
+/// those of a system without an energy model.
 pub trait EnergyView {
-    /// What is known of the run queue besides its fair tasks.
+    /// Returns the facts about the run queue besides its fair tasks.
     fn rq_util(&self, _cpu: Cpu) -> RqUtil {
         RqUtil::default()
     }
@@ -255,17 +255,17 @@ pub trait EnergyView {
     }
 }
 
-/// What `select_idle_sibling()` reads.
+/// The view that `select_idle_sibling()` reads.
 pub trait SearchView: IdleView + RqView + LlcView + AsymView + PolicyView + MaskView {}
 
 impl<V: IdleView + RqView + LlcView + AsymView + PolicyView + MaskView + ?Sized> SearchView for V {}
 
-/// What `select_task_rq_fair()` reads.
+/// The view that `select_task_rq_fair()` reads.
 pub trait View: SearchView + UtilView + GroupView + IdleStateView + EnergyView {}
 
 impl<V: SearchView + UtilView + GroupView + IdleStateView + EnergyView + ?Sized> View for V {}
 
-/// What SIS_PROP reads of the waking CPU (`select_idle_cpu()`).
+/// The values that SIS_PROP reads of the waking CPU (`select_idle_cpu()`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanClock {
     /// The jiffies counter.

@@ -7,7 +7,7 @@ use super::{IdleView, PolicyView, RqView, Rules, Wakeup};
 use crate::cpumask::Cpu;
 use wakelab_kernel::Feature;
 
-/// What a task records of the tasks that it woke.
+/// A task's record of the tasks that it woke.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WakeeFlips {
     /// `wakee_flips`: how often the task woke another task than the time before, halved about once a second.
@@ -45,7 +45,7 @@ pub fn wake_wide(waker_flips: u32, wakee_flips: u32, llc_size: u32) -> bool {
     !(slave < llc_size || master < slave.wrapping_mul(llc_size))
 }
 
-/// Which rule of `wake_affine()` decided, with the loads that it compared.
+/// The rule of `wake_affine()` that decided, with the loads that it compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AffineDetail {
     /// The rule.

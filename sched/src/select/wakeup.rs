@@ -116,9 +116,9 @@ impl<'a> Wakee<'a> {
 /// One call of `select_task_rq_fair()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wakeup<'a> {
-    /// Who wakes.
+    /// The waker.
     pub waker: Waker,
-    /// Who is woken.
+    /// The wakee.
     pub wakee: Wakee<'a>,
     /// How.
     pub flags: WakeFlags,

@@ -25,8 +25,8 @@ fn numbers_out_of_range() {
     assert_eq!(error(|t| t.cpus.clear()), "the machine has no CPU: `cpus` is empty");
     let huge = Uniform::new(4097, 2).topology();
     assert_eq!(huge.validate().unwrap_err().to_string(), "8194 CPUs: at most 8192 are supported");
-    assert_eq!(error(|t| t.cpus[5].capacity = 0), "CPU 5: capacity 0 is not in 1..=1024");
-    assert_eq!(error(|t| t.cpus[5].capacity = 1025), "CPU 5: capacity 1025 is not in 1..=1024");
+    assert_eq!(error(|t| t.cpus[5].capacity = 0), "CPU 5: the capacity is 0; expected 1 to 1024");
+    assert_eq!(error(|t| t.cpus[5].capacity = 1025), "CPU 5: the capacity is 1025; expected 1 to 1024");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn distances() {
     assert_eq!(error(|t| t.node_distance[1][1] = 20), "node_distance[1][1] = 20: a node's distance to itself is 10");
     assert_eq!(
         error(|t| t.node_distance[0][1] = 10),
-        "node_distance[0][1] = 10: another node is farther than the node itself (10)"
+        "node_distance[0][1] = 10: another node must be farther than the node itself (10)"
     );
     assert_eq!(error(|t| t.node_distance[0][1] = 256), "node_distance[0][1] = 256: the largest distance is 255");
 }

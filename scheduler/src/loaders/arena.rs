@@ -20,7 +20,7 @@ pub fn setup(loading: &mut Loading, machine: &Machine<'_>, task_ctx: &str) -> Re
         ));
     }
     let size = (machine.finds.size_of)(task_ctx)
-        .ok_or_else(|| format!("the object has no struct {task_ctx}, whose size its loader tells arena_init()"))?;
+        .ok_or_else(|| format!("the object has no struct {task_ctx}, whose size its loader passes to arena_init()"))?;
     // struct arena_init_args: static_pages, task_ctx_size, task_ctx_align
     let args = [STATIC_ALLOC_PAGES_GRANULARITY, size, 0];
     let context = args.into_iter().flat_map(u64::to_le_bytes).collect();

@@ -179,7 +179,7 @@ pub(super) fn lavd(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), S
     compute_domains(loading, machine, &domains);
     // attach_futex_ftraces(), attach_futex_tracepoints(), attach_execve_tracepoints()
     let execve = if domains.len() > 1 { ", and execve() does not make a task migrate" } else { "" };
-    loading.warnings.push(format!("its programs on futexes do not run here: who holds a lock gets no boost{execve}"));
+    loading.warnings.push(format!("its programs on futexes do not run here: holders of locks get no boost{execve}"));
     let profile = Profile::of(machine);
     globals(loading, machine, profile);
     // >= 6.19: it gives tasks back in sched_switch, if a task of a class above comes.

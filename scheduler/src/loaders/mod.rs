@@ -1,5 +1,5 @@
-//! What the loaders of known schedulers set, with their default command lines: variables before loading, flags, and
-//! programs of `SEC("syscall")` and maps after it. A scheduler that is not here is loaded as its object is.
+//! The settings of the loaders of known schedulers, with their default command lines: variables before loading, flags,
+//! and programs of `SEC("syscall")` and maps after it. A scheduler that is not here is loaded as its object is.
 //!
 //! Sources: `tools/sched_ext/*.c` of 7.2, and `src/main.rs` of the crates at 1.1.4 (scx_cosmos at 1.1.7, scx_flow at
 //! 4.8.15); of scx_wakelab `scx/src/scheduler.rs`.
@@ -44,7 +44,7 @@ pub enum Known {
     Crate(&'static str),
 }
 
-/// What a loader does.
+/// The work of a loader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loading {
     /// Whether it is known.
@@ -61,12 +61,12 @@ pub struct Loading {
     pub added_flags: u64,
     /// Operations that the loader takes out.
     pub without: Vec<Op>,
-    /// What the user space of the scheduler, or programs besides its operations, would do and nobody does here: a
-    /// sentence each.
+    /// Warnings, a sentence each, about what the scheduler's user space, or programs besides its operations, would do
+    /// and nothing does here.
     pub warnings: Vec<String>,
-    /// What is done between loading and attaching, in order.
+    /// The steps between loading and attaching, in order.
     pub after_load: Vec<Step>,
-    /// What is done when the scheduler has been attached, in order, and the CPU that the loader does it on.
+    /// The steps after the scheduler has been attached, in order, and the CPU on which the loader does each.
     pub after_attach: Vec<(Cpu, Step)>,
 }
 
@@ -80,7 +80,7 @@ impl Loading {
     }
 }
 
-/// What a loader finds out before it loads the object.
+/// The facts that a loader finds out before it loads the object.
 pub struct Finds<'a> {
     /// The machine.
     pub topology: &'a Topology,
@@ -94,7 +94,7 @@ pub struct Finds<'a> {
     pub setting: &'a dyn Fn(&str) -> Option<i128>,
 }
 
-/// What a loader knows of the machine.
+/// The facts about the machine that a loader knows.
 struct Machine<'a> {
     topology: &'a Topology,
     scx: ScxTopology,
@@ -138,7 +138,7 @@ impl Machine<'_> {
     }
 }
 
-/// What the loader of the scheduler does whose `ops.name` begins so.
+/// Returns the work of the loader of the scheduler whose `ops.name` begins with `name`.
 ///
 /// # Errors
 /// Fails with what the loader refuses: a machine that is too large for it.

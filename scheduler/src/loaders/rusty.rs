@@ -22,10 +22,10 @@ pub(super) fn rusty(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), 
     }
     // LoadBalancer::step() and Tuner::step()
     loading.warnings.push(match domains.len() {
-        1 => "its user space does not run here: slices stay 20 ms, however busy CPUs are".to_owned(),
+        1 => "its user space does not run here: slices stay at 20 ms, however busy CPUs are".to_owned(),
         domains => format!(
-            "its user space does not run here: no task is moved between the {domains} domains of CPUs, none is offered \
-             to the tasks of others, and slices stay 20 ms"
+            "its user space does not run here: no task moves between the {domains} domains of CPUs, no domain is \
+             offered to the tasks of others, and slices stay at 20 ms"
         ),
     });
     loading.set(&[

@@ -47,8 +47,8 @@ pub struct ScxTopology {
 }
 
 impl ScxTopology {
-    /// What scx_utils reads of a machine in sysfs. Capacities are those of `cpu_capacity`; without that file they
-    /// would be those of the highest frequencies, which are in the same proportion.
+    /// Returns the topology that scx_utils reads from sysfs. Capacities are those of `cpu_capacity`; without that file
+    /// they would be those of the highest frequencies, which are in the same proportion.
     pub fn new(topology: &Topology) -> Self {
         let all = || topology.cpus.iter().map(|cpu| cpu.capacity);
         let (max, min) = (all().max().unwrap_or(1024).max(1), all().min().unwrap_or(1024));

@@ -238,7 +238,7 @@ fn a_group_that_cannot_be_removed_or_made_ends_the_run() {
     load.changes = changes(&[(10, Changed::Make { group: 16 })]);
     load.tasks[15].start_ns = 11 * MS;
     let error = simulate(&checks(), "test-1c", &load, 20 * MS).0.unwrap_err().to_string();
-    assert!(error.contains("ops.cgroup_init() keeps control group group-15 from being made (-12)"), "{error}");
+    assert!(error.contains("ops.cgroup_init() prevents the control group group-15 from being made (-12)"), "{error}");
 }
 
 /// Each operation about a change of a group or of a task's group is called once, and finds the structs as they are

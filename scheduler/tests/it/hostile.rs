@@ -16,13 +16,13 @@ fn hostile(mode: i128) -> BpfScheduler {
 #[test]
 fn what_a_scheduler_makes_the_host_do_or_keep_has_an_end() {
     let ends = [
-        (1, "bytes of memory would be in use, which is the limit"),
-        (2, "the programs have 1024 iterators over queues, as many as they may"),
-        (3, "of this call have done as much work as one may"),
-        (4, "of all calls so far have done as much work as goes with so few instructions"),
+        (1, "bytes of memory would be used, which is the limit"),
+        (2, "the programs have 1024 iterators over queues, which is the limit"),
+        (3, "of this call have done as much work as one call may"),
+        (4, "of all calls so far have done as much work as this number of instructions allows"),
         (5, "bpf_iter_bits_destroy() expected an iterator that bpf_iter_bits_new() has made"),
-        (6, "of this call have done as much work as one may"),
-        (7, "of this call have done as much work as one may"),
+        (6, "of this call have done as much work as one call may"),
+        (7, "of this call have done as much work as one call may"),
     ];
     for (mode, expected) in ends {
         let error = simulate(&hostile(mode), "test-2c", &spinners(&[0; 4]), 3_000 * MS).0;

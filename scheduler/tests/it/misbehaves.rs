@@ -24,7 +24,7 @@ fn a_loop_without_an_end_is_an_error_with_its_line() {
     let error = ends(1);
     assert!(error.starts_with("scheduler misbehaves has ended: fault of its program at "), "{error}");
     assert!(error.contains("misbehaves.bpf.c:3") && error.contains("misbehaves_enqueue()"), "{error}");
-    assert!(error.contains("instructions, as many as one may"), "{error}");
+    assert!(error.contains("instructions, the limit for one call"), "{error}");
 }
 
 #[test]

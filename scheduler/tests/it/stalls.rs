@@ -42,7 +42,7 @@ fn a_cpu_that_is_never_kicked() {
     has(
         &chain,
         &[
-            "it waits since 0.000000000 s:",
+            "it has been waiting since 0.000000000 s:",
             "forks it on CPU 0; ops.select_cpu() chooses CPU 0",
             "it joins the run queue of CPU 0",
             "ops.enqueue() on CPU 0 puts it on DSQ 0x101",

@@ -38,11 +38,7 @@ fn what_a_kernel_lacks_is_named() {
     for (object, kernel, expected) in [
         (QMAP, "v6.12", "its struct_ops is a sched_ext_ops_cid, which the kernel does not have; expected 7.2"),
         (QMAP, "v6.18", "its struct_ops is a sched_ext_ops_cid, which the kernel does not have; expected 7.2"),
-        (
-            GROUPS,
-            "v6.12",
-            "types do not satisfy: byte_off of scx_cgroup_init_args.bw_quota_us, in groups_cgroup_init()",
-        ),
+        (GROUPS, "v6.12", "types: byte_off of scx_cgroup_init_args.bw_quota_us, in groups_cgroup_init()"),
         (GROUPS, "v6.1", "v6.1 has no sched_ext that is modelled"),
     ] {
         let error = simulate_on(kernel, &scheduler("object", object), "test-2c", &ping_pong(1), MS).0;

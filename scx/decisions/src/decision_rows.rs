@@ -52,7 +52,7 @@ impl DecisionRows {
     pub fn new(path: &Path, place: &Place<'_>) -> Result<Self> {
         let &Place { topology, llcs, hz, release } = place;
         if llcs.len() > MAX_LLCS {
-            bail!("recordings have room for {MAX_LLCS} LLCs, and this machine has {}", llcs.len());
+            bail!("recordings have room for {MAX_LLCS} LLCs, but this machine has {}", llcs.len());
         }
         let built = domains::build(topology)?;
         let name = format!("{}cpus-{}llcs", topology.cpus.len(), llcs.len());
@@ -73,7 +73,7 @@ impl DecisionRows {
         let ids = built.kernel_llc_ids(LlcId::Dense);
         let llc_of = |cpu: usize| llcs.iter().position(|llc| llc.contains(&cpu)).unwrap_or(0);
         let folder = RecordingWriter::new(path, metadata)
-            .map_err(|e| anyhow::anyhow!("{e}\n  hint: name a folder that is not there yet"))?;
+            .map_err(|e| anyhow::anyhow!("{e}\n  hint: name a folder that does not exist yet"))?;
         Ok(DecisionRows {
             folder,
             nr_cpus: topology.cpus.len(),

@@ -50,7 +50,10 @@ pub fn switched(mut on: u64, list: &str) -> Result<u64> {
         let upper = word.to_ascii_uppercase();
         let (name, switch) = upper.strip_prefix("NO_").map_or((upper.as_str(), true), |name| (name, false));
         let Some(bit) = bit(name) else {
-            bail!("expected a feature, found {word:?}\n  hint: one of {}, or one of them after NO_", NAMES.join(", "));
+            bail!(
+                "expected a feature, found {word:?}\n  hint: use one of {}, or one of them with NO_ before it",
+                NAMES.join(", ")
+            );
         };
         if !switch {
             on &= !bit;

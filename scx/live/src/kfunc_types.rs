@@ -80,9 +80,9 @@ struct Btf {
 
 impl Btf {
     fn parse(bytes: &[u8]) -> Result<Self> {
-        ensure!(bytes.len() > HEADER && bytes[..2] == [0x9f, 0xeb], ".BTF does not begin as it should");
+        ensure!(bytes.len() > HEADER && bytes[..2] == [0x9f, 0xeb], ".BTF does not begin with BTF's magic number");
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")) as usize;
-        ensure!(word(4) == HEADER && word(8) == 0, ".BTF has another header than expected");
+        ensure!(word(4) == HEADER && word(8) == 0, ".BTF has an unexpected header");
         let part = |at: usize, len: usize| bytes.get(HEADER + at..HEADER + at + len).context(".BTF is cut off");
         let (mut rest, strings) = (part(0, word(12))?, part(word(16), word(20))?.to_vec());
         let mut types = Vec::new();
@@ -153,7 +153,7 @@ fn mend(btf: &mut Btf) -> Result<(Vec<String>, BTreeMap<u32, u32>)> {
         btf.strings.extend_from_slice(&name);
         btf.strings.push(0);
         new.push((first + names[first..].partition_point(|other| *other <= name), implementation));
-        let place = spare.pop().context("no prototype can be spared")?;
+        let place = spare.pop().context("there is no prototype to reuse")?;
         btf.types[place as usize - 1] = proto;
         btf.types[at].set(8, place);
     }

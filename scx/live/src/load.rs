@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 use wakelab_workload::{Op, Workload};
 
-/// What the names of the processes begin with, as in src/bpf/doings.bpf.c; then the number of the task.
+/// The prefix of the names of the processes, as in src/bpf/doings.bpf.c; the number of the task follows.
 pub const PREFIX: &str = "wl~";
 
 /// A load that has begun.
@@ -24,7 +24,7 @@ pub fn check(workload: &Workload) -> Result<()> {
                 Op::Run(work) | Op::Sleep(work) => Some(work),
                 Op::Send { .. } | Op::Recv { .. } | Op::Fork { .. } | Op::Wait | Op::Exit => None,
                 Op::Repeat { .. } | Op::Begin | Op::Done => None,
-                _ => bail!("program {}: {op:?} is not run live; expected run, sleep, send, recv or fork", program.name),
+                _ => bail!("program {}: {op:?} cannot run live; expected run, sleep, send, recv or fork", program.name),
             };
             if work.is_some_and(|work| work.jitter_pct != 0 || work.distribution.is_some()) {
                 bail!("program {}: {op:?} is drawn at random; expected a fixed time", program.name);

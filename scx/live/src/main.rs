@@ -30,7 +30,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Loads each object under the kernel that runs here, and runs the loads under it (as root, in a guest)
+    /// Loads each object under the running kernel, and runs the loads under it (as root, in a guest)
     Run(What),
     /// Loads one object and keeps it enabled until SIGINT or SIGTERM
     Load {
@@ -41,7 +41,7 @@ enum Command {
     Mend {
         /// The kernel, uncompressed (`scx/vmlinux`)
         vmlinux: PathBuf,
-        /// Where it is written
+        /// The file to write
         out: PathBuf,
     },
 }
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the loader of an object sets on the guest.
+/// The settings that the loader of an object makes for the guest.
 fn loading(object: &Path) -> Result<wakelab_scheduler::Live> {
     let (machine, kernel) = guest()?;
     let rules = kernel.core.ext.context("the kernel has no sched_ext")?;
@@ -140,7 +140,7 @@ fn mended(vmlinux: &Path, out: &Path) -> Result<ExitCode> {
     let mut kernel = fs::read(vmlinux).with_context(|| vmlinux.display().to_string())?;
     let lost = kfunc_types::whole(&mut kernel).with_context(|| vmlinux.display().to_string())?;
     fs::write(out, kernel).with_context(|| out.display().to_string())?;
-    eprintln!("scx-live: {} functions are described anew: {}", lost.len(), lost.join(", "));
+    eprintln!("scx-live: {} functions got new descriptions: {}", lost.len(), lost.join(", "));
     Ok(ExitCode::SUCCESS)
 }
 

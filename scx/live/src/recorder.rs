@@ -1,4 +1,4 @@
-//! What the tasks of a load do on a real kernel, from the recording program.
+//! The steps of a load's tasks on a real kernel, from the recording program.
 
 use crate::load::PREFIX;
 use anyhow::{Context, Result, bail};
@@ -42,12 +42,12 @@ impl<'a> Recorder<'a> {
     /// Fails if the kernel refuses the program.
     pub fn start(place: &'a mut MaybeUninit<OpenObject>) -> Result<Self> {
         let open = skel::BpfSkelBuilder::default().open(place).context("the recording program")?;
-        let mut skel = open.load().context("the kernel does not take the recording program")?;
-        skel.attach().context("the recording program cannot be attached")?;
+        let mut skel = open.load().context("the kernel rejects the recording program")?;
+        skel.attach().context("cannot attach the recording program")?;
         Ok(Recorder { skel })
     }
 
-    /// What happened from one time to another, and how often tasks were queued then.
+    /// Returns the events from one time to another, and how often tasks were queued meanwhile.
     ///
     /// # Errors
     /// Fails if something was lost.
@@ -90,7 +90,7 @@ fn take(event: &[u8], (from, to): (u64, u64), (doings, queued): &mut (Vec<Doing>
     let value = u64_at(40);
     match kind {
         WAKING => {
-            let who = first.context("a wake-up of nobody")?;
+            let who = first.context("a wake-up of no task")?;
             doings.push(Doing { at, cpu, what: What::Waking(who) });
         }
         SWITCH => doings.push(Doing { at, cpu, what: What::Switch { prev: first, sleeps: value != 0, next: second } }),
@@ -101,7 +101,7 @@ fn take(event: &[u8], (from, to): (u64, u64), (doings, queued): &mut (Vec<Doing>
         }),
         ENQUEUED => queued.direct += value,
         REMOTE => queued.remote += 1,
-        other => bail!("an event of kind {other}"),
+        other => bail!("an event of unknown kind {other}"),
     }
     Ok(())
 }

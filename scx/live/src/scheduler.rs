@@ -58,7 +58,7 @@ impl Scheduler {
         if !struct_ops {
             bail!("the object has no struct_ops {}", live.struct_ops);
         }
-        let mut object = open.load().context("the kernel does not take it")?;
+        let mut object = open.load().context("the kernel rejects it")?;
         for (name, key, value) in &live.elements {
             let map = object.maps().find(|map| map.name() == *name).with_context(|| format!("it has no map {name}"))?;
             map.update(key, value, MapFlags::ANY).with_context(|| format!("map {name}"))?;
@@ -68,7 +68,7 @@ impl Scheduler {
         }
         let is_ops = |map: &MapMut<'_>| map.name() == live.struct_ops.as_str();
         let link = object.maps_mut().find(is_ops).context("the struct_ops are gone")?.attach_struct_ops();
-        let link = link.context("the kernel does not enable it")?;
+        let link = link.context("the kernel refuses to enable it")?;
         for (cpu, name, context) in &live.after_attach {
             let before = affinity()?;
             pin(&only(*cpu))?;
@@ -139,7 +139,7 @@ pub fn events() -> Vec<(String, i64)> {
     text.lines().filter_map(line).collect()
 }
 
-/// What the kernel's log says of sched_ext: how a scheduler ended.
+/// Returns the messages about sched_ext in the kernel's log: how a scheduler ended.
 pub fn log() -> Vec<String> {
     let mut buffer = vec![0_u8; 1 << 20];
     const SYSLOG_ACTION_READ_ALL: i32 = 3;

@@ -1,4 +1,4 @@
-//! What tasks of a load do under a scheduler, live and simulated, and the quantities that are compared.
+//! The steps of a load's tasks under a scheduler, live and simulated, and the quantities that are compared.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub enum Queue {
     User,
 }
 
-/// What happened.
+/// The kinds of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A task is woken.
@@ -50,7 +50,7 @@ pub struct Doing {
     pub what: What,
 }
 
-/// How often sched_ext's core queued tasks of the load.
+/// Counts of how often sched_ext's core queued tasks of the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queued {
     /// Insertions into local queues, `dispatch_enqueue()` and `move_local_task_to_local_dsq()`.
@@ -76,7 +76,7 @@ impl Queued {
     }
 }
 
-/// What a load did: numbers by their names, and the order in which tasks ran.
+/// The results of a load: numbers by their names, and the order in which tasks ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantities {
     /// By name. `scx-simulated table` has their units.

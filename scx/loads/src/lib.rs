@@ -23,11 +23,11 @@ const GUEST: &str = include_str!("../guest.toml");
 /// A scheduler's run of the loads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Ran {
-    /// What was counted, by load.
+    /// The quantities, by load.
     pub loads: BTreeMap<String, Quantities>,
     /// Why there is nothing, or not all.
     pub failed: Option<String>,
-    /// What the kernel counted meanwhile, by load (`sched_ext/root/events`).
+    /// The kernel's counts meanwhile, by load (`sched_ext/root/events`).
     pub events: BTreeMap<String, BTreeMap<String, i64>>,
     /// The kernel's log of sched_ext.
     pub log: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Ran {
 /// By scheduler.
 pub type Results = BTreeMap<String, Ran>;
 
-/// Which schedulers run which loads: the arguments of both programs.
+/// The schedulers and the loads to run: the arguments of both programs.
 #[derive(Debug, clap::Args)]
 pub struct What {
     /// Objects: NAME.bpf.o

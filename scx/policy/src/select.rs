@@ -50,7 +50,7 @@ pub struct CpuState {
     pub next_cpu: Option<u32>,
     /// SIS_PARAM: failed searches around it.
     pub sis_failed: u32,
-    /// What SIS_PROP keeps of it as a waker.
+    /// The state that SIS_PROP keeps of it as a waker.
     pub cost: ScanCost,
 }
 

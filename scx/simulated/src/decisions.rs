@@ -94,7 +94,7 @@ pub fn record(mut scheduler: BpfScheduler, out: &Path) -> Result<ExitCode> {
                 .with_context(|| format!("{load}, {amount}, on {}", machine.name))?;
             println!("{}: {decisions} decisions, {stable} stable", folder.display());
             if decisions == 0 {
-                bail!("{load} on {}: the object has recorded nothing; expected that of scx_wakelab", machine.name);
+                bail!("{load} on {}: the object recorded nothing; expected the object of scx_wakelab", machine.name);
             }
         }
     }

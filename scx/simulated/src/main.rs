@@ -26,18 +26,18 @@ struct Args {
 enum Command {
     /// Simulates the loads under each object
     Run(What),
-    /// Simulates scx_wakelab, and writes its decisions as `scx_wakelab --record` does: a recording for each machine
+    /// Simulates scx_wakelab and writes its decisions as `scx_wakelab --record` does: one recording for each machine
     Decisions {
         /// Its object, such as `wakelab compare --with scx:scx/src/bpf/main.bpf.c` leaves in its cache
         object: PathBuf,
-        /// The folder, which is made
+        /// The folder to create
         out: PathBuf,
     },
     /// Compares results of `scx-live run` with one of `run`, as Markdown
     Table {
         /// The result of `run`
         simulated: PathBuf,
-        /// Results of `scx-live run`, one a boot
+        /// Results of `scx-live run`, one for each boot
         #[arg(required = true)]
         live: Vec<PathBuf>,
         /// Exit with 1 if one of these differs: scheduler/load/quantity, `*` for any

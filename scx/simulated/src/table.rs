@@ -129,8 +129,8 @@ impl Table {
         text
     }
 
-    /// What differs of what has to be equal: `scheduler/load/quantity` with `*` for any. A pattern that nothing has is
-    /// missed, too.
+    /// Returns the required quantities that differ: `scheduler/load/quantity` with `*` for any. A pattern that matches
+    /// nothing counts as missed.
     pub fn missed(&self, require: &[String]) -> Vec<String> {
         let mut missed = Vec::new();
         for pattern in require {
@@ -141,7 +141,7 @@ impl Table {
             };
             let rows: Vec<&Row> = self.rows.iter().filter(fits).collect();
             if rows.is_empty() {
-                missed.push(format!("{pattern}, which nothing is,"));
+                missed.push(format!("{pattern}, which matches nothing,"));
             }
             let told = |row: &&Row| {
                 let Row { scheduler, load, quantity, live, simulated, .. } = row;

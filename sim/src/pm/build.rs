@@ -61,7 +61,8 @@ impl PmModel {
         if !governs {
             let name = side.idle_governor.name;
             return Err(SimError::Kernel(format!(
-                "{}: idle governor {name} is not modelled in its form; expected another, or a later kernel",
+                "{}: its form of the idle governor {name} is not modelled; expected another governor, or a later \
+                 kernel",
                 kernel.name
             )));
         }
@@ -110,7 +111,7 @@ fn of_policy(machine: &Machine, kernel: &Preset, side: &PmSide, policy: &FreqPol
     if let Some(cap) = own.or(side.freq_cap) {
         let lowest = policy.min_khz as Khz;
         if cap < lowest {
-            let what = format!("freq_cap={cap} is below their lowest frequency; expected {lowest} kHz or more");
+            let what = format!("freq_cap={cap} is below their lowest frequency; expected at least {lowest} kHz");
             return Err(is_wrong(&what));
         }
         of.set_limits(&Limits { user_max: cap, ..Limits::NONE });
@@ -144,11 +145,12 @@ fn hw_caps(machine: &Machine, kernel: &Preset, side: &PmSide) -> Result<Vec<Khz>
     }
     if !side.hw_pressure.is_empty() {
         if kernel.core.pressure == PressureForm::None {
-            let what = "has no thermal pressure; expected 5.7 or later, or thermal_cap, of which no kernel knows";
+            let what = "has no thermal pressure; expected 5.7 or later, or thermal_cap, which no kernel knows about";
             return Err(SimError::Kernel(format!("{}: {what}", kernel.name)));
         }
         if machine.arch != Arch::Arm64 {
-            let what = "no kernel of its architecture has hw_pressure; expected thermal_cap, of which no kernel knows";
+            let what =
+                "no kernel of its architecture has hw_pressure; expected thermal_cap, which no kernel knows about";
             return Err(wrong(machine, what));
         }
     }

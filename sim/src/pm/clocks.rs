@@ -1,5 +1,5 @@
-//! What the hardware makes of the frequencies and idle states that it is asked for: shared clocks, turbo by the number
-//! of active cores, demotion of idle states, and how long work takes.
+//! The hardware's response to requested frequencies and idle states: shared clocks, turbo by the number of active
+//! cores, demotion of idle states, and how long work takes.
 //!
 //! A change of a clock changes the speed of tasks at once. What the kernel does itself is short, and keeps the speed it
 //! began with.

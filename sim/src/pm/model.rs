@@ -1,4 +1,4 @@
-//! What does not change during a run: policies, clocks, states and powers, as the machine's description gives them.
+//! The constant data of a run: policies, clocks, states and powers, as the machine's description gives them.
 
 use super::PmSide;
 use crate::SimError;
@@ -18,7 +18,7 @@ use wakelab_sched::cpumask::Cpu;
 pub struct PolicyModel {
     /// With the side's limits.
     pub policy: Policy,
-    /// What its governor is started with.
+    /// The settings with which its governor starts.
     pub setup: GovernorSetup,
     /// How long a change takes, ns.
     pub latency_ns: u64,
@@ -45,7 +45,7 @@ pub enum ScaleSource {
 /// CPUs of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindModel {
-    /// What results say of it.
+    /// Its description in results.
     pub stats: Kind,
     /// `None` without idle states: then there is one that takes no time to leave.
     pub idle: Option<IdleStates>,
@@ -109,10 +109,10 @@ pub struct PmModel {
     pub kinds: Vec<KindModel>,
     pub nr_packages: usize,
     pub turbo: Option<Turbo>,
-    /// What the processor makes of requests for deep idle states.
+    /// The processor's treatment of requests for deep idle states.
     pub demotion: Option<DemotionModel>,
     pub scale: ScaleSource,
-    /// Which form the idle governors have.
+    /// The form of the idle governors.
     pub cpuidle: CpuidleRules,
     /// A waker's write wakes an idle CPU, without an interrupt (`TIF_POLLING_NRFLAG` while it is in MWAIT).
     pub wakes_by_write: bool,
@@ -129,7 +129,7 @@ pub struct PmModel {
     pub nominal: Vec<Khz>,
     /// The highest without turbo, kHz.
     pub base: Vec<Khz>,
-    /// What the hardware gives at most and tells the kernel of, kHz.
+    /// The highest frequency that the hardware gives and reports to the kernel, kHz.
     pub hw_cap: Vec<Khz>,
 }
 
@@ -160,8 +160,8 @@ pub fn wrong(machine: &Machine, what: impl std::fmt::Display) -> SimError {
 pub fn policy_of(machine: &Machine, cpu: Cpu) -> Result<usize, SimError> {
     machine.frequencies.iter().position(|policy| policy.cpus.test(cpu)).ok_or_else(|| {
         let what = match machine.frequencies.is_empty() {
-            true => "it has no frequencies, and a governor was asked for".to_owned(),
-            false => format!("no [[frequency]] has CPU {}, and a governor was asked for", machine.kernel_cpu(cpu)),
+            true => "it has no frequencies, but a governor was requested".to_owned(),
+            false => format!("no [[frequency]] has CPU {}, but a governor was requested", machine.kernel_cpu(cpu)),
         };
         wrong(machine, format!("{what}; expected [[frequency]] for every CPU (i7-2600k has them)"))
     })
@@ -187,7 +187,7 @@ pub fn kind(machine: &Machine, cpu: Cpu) -> Result<KindModel, SimError> {
     let policy = &machine.frequencies[policy_of(machine, cpu)?];
     let opps_khz = opps(machine, policy);
     if opps_khz.is_empty() {
-        let what = format!("the frequencies of CPU {} are not known; expected steps_khz, opps or grain_khz", cpu);
+        let what = format!("the frequencies of CPU {} are unknown; expected steps_khz, opps or grain_khz", cpu);
         return Err(wrong(machine, what));
     }
     let own = machine.idle_states.iter().filter(|state| state.cpus.test(cpu));

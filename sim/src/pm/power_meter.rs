@@ -1,5 +1,5 @@
-//! What is measured: cycles in C0, time by state, and energy. At the end of a run they become its [`PowerStats`]; on
-//! the way a sink receives the mean power of each package at each jiffy.
+//! Measurements: cycles in C0, time by state, and energy. At the end of a run they become its [`PowerStats`]; on the
+//! way a sink receives the mean power of each package at each jiffy.
 
 use super::model::{KindModel, PmModel};
 use super::state::{Pm, PmCpu};
@@ -173,7 +173,7 @@ impl System<'_> {
     }
 }
 
-/// What the sink last received.
+/// The last event that the sink received.
 #[derive(Debug, Default)]
 pub struct LastPowerEvent {
     at: u64,

@@ -1,4 +1,4 @@
-//! What a side of a comparison asks of power management.
+//! The options of power management of a side of a comparison.
 
 use std::fmt;
 use wakelab_machine::Machine;
@@ -65,7 +65,7 @@ pub struct PmSide {
     /// Whether utilisation is independent of the frequency (FREQ_INVARIANCE); `None`: as in the kernel, on x86 since
     /// 5.7.
     pub invariant: Option<bool>,
-    /// Which frequency x86 takes for the highest.
+    /// The frequency that x86 takes as the highest.
     pub max_freq: MaxFreq,
     /// Turbo is switched off (`no_turbo` of intel_pstate).
     pub no_turbo: bool,

@@ -1,4 +1,4 @@
-//! What changes during a run.
+//! The state that changes during a run.
 
 use super::clocks::CoreSleep;
 use super::clocks::dilation;
@@ -23,9 +23,9 @@ pub struct PmCpu {
     /// APERF, MPERF and TSC up to `counted`.
     pub counters: Counters,
     pub counted: u64,
-    /// What they were when measuring began.
+    /// Their values when measuring began.
     pub start: CounterValues,
-    /// What its clock gives, kHz.
+    /// The frequency of its clock, kHz.
     pub khz: Khz,
     /// It takes part in turbo and in the choice of a shared clock: from the IPI that wakes it to an idle state in which
     /// it does not.
@@ -59,7 +59,7 @@ pub struct PmCpu {
 pub struct PolicyState {
     pub policy: Policy,
     pub governor: Box<dyn Governor>,
-    /// What it will change to when the driver's latency has passed, kHz.
+    /// The frequency to which it will change when the driver's latency has passed, kHz.
     pub target: Option<Khz>,
 }
 

@@ -1,6 +1,6 @@
-//! What keeps a share of each CPU for fair tasks: RT throttling up to 6.11, the fair server since. Under a scheduler of
-//! sched_ext the server is its class's (`ext_server`, 7.2), which has the same code and parameters; the fair class has
-//! no tasks then.
+//! The mechanisms that keep a share of each CPU for fair tasks: RT throttling up to 6.11, the fair server since. Under
+//! a scheduler of sched_ext the server is its class's (`ext_server`, 7.2), which has the same code and parameters; the
+//! fair class has no tasks then.
 
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;

@@ -1,4 +1,4 @@
-//! `update_group_capacity()`: what realtime tasks leave of CPUs and groups, as a balance pass finds it.
+//! `update_group_capacity()`: the capacity that realtime tasks leave of CPUs and groups, as a balance pass finds it.
 
 use super::Sgc;
 use crate::engine::Sim;

@@ -21,7 +21,7 @@ use wakelab_sched::runqueue::{Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
 use wakelab_workload::Deadline;
 
-/// What a task asks for.
+/// Returns the parameters of a task.
 pub fn params(of: Deadline) -> DlParams {
     DlParams { runtime: of.runtime_ns, deadline: of.deadline_ns, period: of.period_ns }
 }
@@ -49,7 +49,7 @@ pub struct DlTask {
 }
 
 impl RtState {
-    /// What makes a task a deadline task; `None` for another.
+    /// Returns the state of a deadline task; `None` for another task.
     #[inline]
     pub fn dl_task(&self, id: TaskId) -> Option<&DlTask> {
         self.dl_tasks.get(&id.0).filter(|task| !task.left)
@@ -208,8 +208,8 @@ impl<S: Sink> Sim<'_, '_, S> {
             let pct = |bw: u64| format!("{}%", (bw * 100) >> 20);
             let limit = bw.map_or(0, |bw| (bw * capacity) >> 10);
             format!(
-                "it asks for {} of a CPU, and of {} that deadline tasks may have of all CPUs, {} are taken (EBUSY); \
-                 expected less, fewer such tasks, or a larger sched_rt_runtime_us",
+                "it asks for {} of a CPU, but of the {} that deadline tasks may have of all CPUs, {} are taken \
+                 (EBUSY); expected less, fewer such tasks, or a larger sched_rt_runtime_us",
                 pct(new),
                 pct(limit),
                 pct(total)
@@ -220,7 +220,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return true;
         };
         let name = self.sys.task_name(task);
-        self.failed = Some(SimError::Workload(format!("task {name} cannot become one of SCHED_DEADLINE: {what}")));
+        self.failed = Some(SimError::Workload(format!("task {name} cannot get the policy SCHED_DEADLINE: {what}")));
         false
     }
 

@@ -42,11 +42,11 @@ use wakelab_workload::Realtime;
 pub struct RtTask {
     /// `p->prio`, 0 to 98.
     pub prio: u8,
-    /// What is left of its slice, ticks; `None` for SCHED_FIFO.
+    /// The rest of its slice, ticks; `None` for SCHED_FIFO.
     pub time_slice: Option<u32>,
 }
 
-/// What a CPU's `struct rq` has of the classes above the fair one.
+/// The part of a CPU's `struct rq` for the classes above the fair one.
 #[derive(Clone, Debug)]
 pub struct RtCpu {
     /// `rq->rt`.
@@ -101,7 +101,7 @@ pub struct RtState {
     dl_is_higher: bool,
     /// NONTASK_CAPACITY.
     nontask_capacity: bool,
-    /// What of limited frequencies reaches the capacities of CPUs.
+    /// How limited frequencies reach the capacities of CPUs.
     pub pressure: PressureForm,
     /// RT throttling; `None` with the fair server.
     pub bandwidth: Option<RtBandwidth>,
@@ -200,7 +200,7 @@ impl RtState {
         self.set(child, of);
     }
 
-    /// What makes a task a realtime task from now on; `None` for another.
+    /// Sets the realtime state of a task from now on; `None` for another task.
     pub fn set(&mut self, id: TaskId, rt: Option<RtTask>) {
         let at = id.0 as usize;
         if self.tasks.len() <= at {
@@ -209,7 +209,7 @@ impl RtState {
         self.tasks[at] = rt;
     }
 
-    /// What makes a task a realtime task; `None` for a fair one.
+    /// Returns the realtime state of a task; `None` for a fair one.
     #[inline]
     pub fn task(&self, id: TaskId) -> Option<&RtTask> {
         self.tasks.get(id.0 as usize).and_then(Option::as_ref)

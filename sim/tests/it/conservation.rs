@@ -365,5 +365,5 @@ fn a_machine_whose_intervals_are_long_starts() {
 fn an_affinity_beyond_the_machine_is_refused() {
     let machine = wakelab_machine::get("test-2c").expect("a machine");
     let error = simulate(&machine, "v6.1", "", &mixed(1, 0, 0, Some(vec![7])), 1, 1000, &mut ()).expect_err("no CPU 7");
-    assert_eq!(error.to_string(), "task task 0 may use CPU 7, and the machine has CPUs 0 to 1");
+    assert_eq!(error.to_string(), "task task 0 may use CPU 7, but the machine has CPUs 0 to 1");
 }

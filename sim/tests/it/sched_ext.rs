@@ -745,12 +745,12 @@ fn what_is_not_modelled_is_refused_by_name() {
     let program = vec![call(Syscall::Uclamp { min: Some(1), max: None }), Op::Run(ns(MS)), back(0, 0)];
     let load = workload(vec![program], &[], None);
     let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, MS).0.unwrap_err().to_string();
-    assert!(error.contains("a utilisation clamp under a scheduler of sched_ext"), "{error}");
+    assert!(error.contains("a utilisation clamp under a sched_ext scheduler"), "{error}");
     let mut load = spinners(&[0]);
     load.programs[0].ops.insert(0, call(Syscall::Realtime(Realtime::Fifo(1))));
     load.changes.push(Change { at_ns: MS, what: Changed::Offline { cpus: vec![1] } });
     let error = simulate(Kind::Simple, MACHINE, "v7.2", &load, 2 * MS).0.unwrap_err().to_string();
-    assert!(error.contains("a CPU that goes offline beside realtime tasks"), "{error}");
+    assert!(error.contains("a CPU that goes offline while there are realtime tasks"), "{error}");
 }
 
 #[test]
@@ -834,7 +834,9 @@ fn what_changes_during_a_run_is_refused_without_a_scheduler() {
         Setup { scheduler: None, workload: &load, ..crate::support::power::setup(&machine, "v7.2", &load, None) };
     let error = run_dyn(&setup, &mut Heard::default(), &AtomicBool::new(false)).unwrap_err().to_string();
     assert!(
-        error.starts_with("a CPU that goes offline or online during the run is modelled under a scheduler"),
+        error.starts_with(
+            "a CPU that goes offline or online during the run is modelled only under a sched_ext scheduler"
+        ),
         "{error}"
     );
 }

@@ -212,7 +212,7 @@ fn who_exits_with_a_mutex_or_unlocks_that_of_another_is_named() {
         simulate(("test-1c", "v6.1"), &workload, (1, 1_000_000), true, &mut ()).expect_err("an error").to_string()
     };
     let exits = error(vec![call(Call::Lock { mutex: 0 }), Op::Run(ns(100))]);
-    assert_eq!(exits, "task task 0 exits and holds mutex m; unlock it before the end");
+    assert_eq!(exits, "task task 0 exits while it holds mutex m; unlock it before the end");
     let unlocks = error(vec![call(Call::Unlock { mutex: 0 })]);
     assert_eq!(unlocks, "task task 0 unlocks mutex m, which it does not hold");
 }

@@ -261,12 +261,12 @@ fn groups_are_refused_where_they_are_not_modelled() {
             other => panic!("{}: {other:?}", kernel.name),
         }
     };
-    refused("v5.3", &idle, "since 5.10");
+    refused("v5.3", &idle, "from 5.10 on");
     idle.groups[0].idle = true;
-    refused("v5.10", &idle, "came with 5.15");
+    refused("v5.10", &idle, "were added in 5.15");
     idle.groups[0].idle = false;
     idle.groups[0].max = Some(CpuMax { quota: MS, period: MS, burst: MS });
-    refused("v5.10", &idle, "bursts came with 5.14");
+    refused("v5.10", &idle, "bursts were added in 5.14");
 }
 
 proptest! {

@@ -145,7 +145,7 @@ fn a_side_gives_a_clamp_to_a_task_by_its_name() {
     let error =
         |side: &Preset| run_dyn(&setup(&machine, side, &workload), &mut (), &AtomicBool::new(false)).unwrap_err();
     let SimError::Workload(text) = error(&side("uclamp_min:tusk=800")) else { panic!("not of the workload") };
-    assert_eq!(text, "uclamp_min:tusk=800: the workload has no task of this name; its first are task 0");
+    assert_eq!(text, "uclamp_min:tusk=800: the workload has no task of this name; its first tasks are task 0");
     let workload = light([None, Some(700)]);
     let refused = run_dyn(&setup(&machine, &boosted, &workload), &mut (), &AtomicBool::new(false)).unwrap_err();
     assert!(refused.to_string().starts_with("task task 0: sched_setattr() refuses"), "{refused}");
@@ -156,7 +156,7 @@ fn kernels_whose_clamps_are_not_modelled_are_refused() {
     let (workload, machine) = (light([Some(800), None]), wakelab_machine::get("intel-1s56c112t").unwrap());
     let setup = Setup { pm: None, ..setup(&machine, Preset::get("v5.3").unwrap(), &workload) };
     let refused = run_dyn(&setup, &mut (), &AtomicBool::new(false)).unwrap_err();
-    assert!(refused.to_string().contains("v5.10 and later"), "{refused}");
+    assert!(refused.to_string().contains("v5.10 or later"), "{refused}");
 }
 
 #[test]

@@ -252,8 +252,8 @@ mod tests {
             ("scx:", "scx: names no scheduler"),
             ("scx:a,scx:b", "scx:a and scx:b; expected one of them"),
             ("scx:a,scx.b=c", "scx.b=c sets nothing; expected a variable and a number"),
-            ("scx:scx_simple.bpf", "scx:scx_simple.bpf names no scheduler; expected a crate (scx_bpfland,"),
-            ("scx:scx_bpfland@new", "scx:scx_bpfland@new: \"new\" is no version"),
+            ("scx:scx_simple.bpf", "scx:scx_simple.bpf does not name a scheduler; expected a crate (scx_bpfland,"),
+            ("scx:scx_bpfland@new", "scx:scx_bpfland@new: \"new\" is not a version"),
             ("scx.b=1", "scx.b=1 sets a variable of a scheduler, and none is named"),
         ] {
             assert!(SideText::parse(text).unwrap_err().starts_with(error), "{text}");

@@ -157,5 +157,5 @@ fn what_one_side_cannot_run_is_refused_before_any_run() {
     let spec = |with: &str| Spec::of_flags("test-2c", "v6.12", file.to_str().unwrap(), Some("1"), "", with).unwrap();
     spec("kernel=v6.1").resolve().unwrap();
     let error = spec("kernel=v5.10").resolve().unwrap_err().to_string();
-    assert!(error.contains("--workload") && error.contains("came with 5.15"), "{error}");
+    assert!(error.contains("--workload") && error.contains("were added in 5.15"), "{error}");
 }

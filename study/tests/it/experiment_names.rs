@@ -121,7 +121,7 @@ fn flags_are_named_in_place_of_lines() {
     assert!(spec.resolve_from(&Test).unwrap_err().to_string().starts_with("--kernel: unknown kernel x"));
     spec.kernel.value = "6.7".to_owned();
     let error = spec.resolve_from(&Test).unwrap_err().to_string();
-    assert!(error.starts_with("--kernel: no preset stands for kernel 6.7; the nearest: v6.6 and v6.8"), "{error}");
+    assert!(error.starts_with("--kernel: no preset for kernel 6.7; the nearest are v6.6 and v6.8"), "{error}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_governor_by_its_name_alone_is_told_how_it_is_named() {
 
 #[test]
 fn a_version_takes_the_preset_that_stands_for_it_and_says_so() {
-    for (kernel, said) in [("v6.12", None), ("6.12.40", Some("kernel 6.12.40: the preset v6.12 stands for it"))] {
+    for (kernel, said) in [("v6.12", None), ("6.12.40", Some("kernel 6.12.40: simulated by the preset v6.12"))] {
         let spec = Spec::of_flags("m", kernel, "w", Some("3"), "SIS_PROP", "SIS_UTIL").unwrap();
         let experiment = spec.resolve_from(&Test).unwrap();
         let warnings = experiment.warnings.first().map(String::as_str);

@@ -10,7 +10,7 @@ pub struct Chance(pub u64);
 
 impl Chance {
     /// 0 to 1.
-    pub fn next(&mut self) -> f64 {
+    pub fn number(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -86,7 +86,7 @@ const fn agf(group: u32) -> u32 {
     3 + 2 * group
 }
 
-/// What takes the header of an allocation group, after the requests before it.
+/// The requests that take the header of an allocation group, after those before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     Create,

@@ -51,11 +51,11 @@ impl Benchmark for Hackbench {
          better, and so does the model: it goes on for ever and counts messages in the measured time. L loops of N \
          groups are N x fds x fds x L messages, and take that many over the throughput.\n\n\
          Processes and threads differ in how long they take to start; a switch between either costs what the machine \
-         says. Who waits to write to a pipe needs a free page, to a socket three quarters of its buffer."
+         says. A task that waits to write needs a free page of a pipe, or three quarters of a socket's buffer."
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {
-        let fds = "hackbench.c (-f); 14 are the 28 tasks a group of some published tables";
+        let fds = "hackbench.c (-f); 14 make the 28 tasks a group of some published tables";
         groups(case).params(fds, Some("hackbench.c (-s): sets how many messages a pipe or socket holds"))
     }
 

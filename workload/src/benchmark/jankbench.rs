@@ -47,7 +47,7 @@ const fn of(ui_pct: u64, render_pct: u64) -> Subtest {
     Subtest { ui_pct, render_pct }
 }
 
-/// What the fit moved; docs/workloads.md says what it was and what it misses.
+/// The note of a fitted constant; docs/workloads.md describes the fit and what it misses.
 const FITTED: &str = "assumed: fitted to the published Jankbench table: how much runnable boosting changes the mean \
      frame, the share of late frames and power, and how many frames are late without it";
 
@@ -85,7 +85,7 @@ const OWN: [ParamDef; 17] = [
         "frames",
         12,
         [5, 100, 10_000],
-        "assumed: one of so many frames takes `spike` of a frame's work: garbage, a new row",
+        "assumed: one in this many frames takes `spike` of a frame's work: garbage, a new row",
     ),
     option("spike", "%", 150, [100, 400, 1_000], FITTED),
     option("others", "threads", 5, [0, 16, 100], FITTED),
@@ -169,7 +169,7 @@ fn nr_tasks(apps: u32, values: &Values) -> u64 {
     u64::from(OF_APP) * u64::from(apps) + 2 + values.get("others")
 }
 
-/// What frames are made of.
+/// The resources and costs of frames.
 struct Frames<'a> {
     values: &'a Values,
     jitter_pct: u32,

@@ -1,11 +1,11 @@
-//! kernbench: a kernel is compiled, so many files at a time.
+//! kernbench: compiles a kernel, several files at a time.
 
 use crate::benchmark::{Benchmark, Case, Measures, ParamDef, ShortestRun, TaskSet, Values};
 use crate::model::params;
 use crate::{Call, Op, Program, Task, Work};
 
 const CASES: [Case; 2] = [
-    case("make", "compiles with so many jobs at a time (make -j N)"),
+    case("make", "compiles with N jobs at a time (make -j N)"),
     case("make-idle", "the same with policy SCHED_IDLE (chrt -i 0), which all tasks inherit"),
 ];
 

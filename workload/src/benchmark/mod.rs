@@ -50,13 +50,14 @@ pub trait Benchmark: Debug + Sync {
     fn name(&self) -> &'static str;
     /// Returns the cases, one or more.
     fn cases(&self) -> &'static [Case];
-    /// Returns what the benchmark is and what the model leaves out: a sentence and, after an empty line, the rest.
+    /// Returns a description of the benchmark and of what the model leaves out: a sentence and, after an empty line,
+    /// the rest.
     fn doc(&self) -> &'static str;
     /// Returns the parameters of a case, each with its range and origin.
     fn params(&self, case: &Case) -> Vec<ParamDef>;
-    /// Returns a load of a case as the benchmark's published tables print it.
+    /// Returns the label of a load of a case, as the benchmark's published tables print it.
     fn load_label(&self, case: &Case, instances: u32) -> String;
-    /// Returns how many tasks so many instances of a case are.
+    /// Returns the number of tasks of `instances` instances of a case.
     fn nr_tasks(&self, case: &Case, instances: u32, values: &Values) -> u64;
     /// Returns what a case measures with these parameters. By default, the parameters do not matter.
     fn measures(&self, case: &Case, _values: &Values) -> Measures {
@@ -89,7 +90,7 @@ pub trait Benchmark: Debug + Sync {
     fn printed(&self, _instances: u64, metric: f64) -> f64 {
         metric
     }
-    /// Builds so many instances of a case, 1 or more.
+    /// Builds `instances` instances of a case, 1 or more.
     fn build(&self, case: &Case, instances: u32, values: &Values) -> TaskSet;
 }
 
@@ -98,7 +99,7 @@ pub trait Benchmark: Debug + Sync {
 pub struct Case {
     /// The name of the case: what comes after the colon.
     pub name: &'static str,
-    /// What the case does.
+    /// A description of the case.
     pub doc: &'static str,
     /// The metric, one of [`METRICS`](crate::METRICS).
     pub metric: &'static str,
@@ -108,7 +109,7 @@ pub struct Case {
     pub higher_is_better: bool,
 }
 
-/// What a run measures.
+/// The metric of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measures {
     /// The metric, one of [`METRICS`](crate::METRICS).
@@ -120,10 +121,10 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// The time from the first begin of a transaction until all tasks have exited, s.
+    /// The time from the start of the first transaction until all tasks have exited, s.
     pub const TIME: Self = Measures { metric: crate::TIME, unit: "s", higher_is_better: false };
 
-    /// Returns what a case measures.
+    /// Returns the metric of a case.
     pub fn of(case: &Case) -> Self {
         Measures { metric: case.metric, unit: case.unit, higher_is_better: case.higher_is_better }
     }
@@ -150,7 +151,7 @@ pub struct ParamDef {
     pub name: &'static str,
     /// The unit, such as `ns` or `%`.
     pub unit: &'static str,
-    /// The value unless another is given.
+    /// The default value.
     pub value: u64,
     /// The lowest plausible value.
     pub low: u64,
@@ -167,7 +168,7 @@ impl ParamDef {
     pub const MAX_NS: u64 = 10_000_000_000;
 }
 
-/// The programs, channels and tasks that instances of a benchmark are made of.
+/// The programs, channels and tasks that make up the instances of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskSet {
     /// All programs.
@@ -198,11 +199,11 @@ impl Values {
         }
         let value = |def: &ParamDef| match options.get(def.name) {
             Some(&given) if given > def.max => {
-                let what = format!("{} is {given} {}; expected 0 to {}", def.name, def.unit, def.max);
+                let what = format!("{} = {given} {} is out of range; expected 0 to {}", def.name, def.unit, def.max);
                 Err(WorkloadError::new(About::Param(def.name.to_owned()), what))
             }
             Some(&given) if given != def.value => {
-                Ok((given, format!("given in place of {} ({})", def.value, def.origin)))
+                Ok((given, format!("given instead of {} ({})", def.value, def.origin)))
             }
             _ => Ok((def.value, def.origin.to_owned())),
         };

@@ -71,8 +71,8 @@ impl Benchmark for Oracle {
         "N users, each with a dedicated server process (shadow) that it is connected to over TCP on the loopback \
          device. A user thinks, makes five calls of a few hundred microseconds, commits, and thinks again.\n\n\
          A commit asks the log writer, which is one process: it takes all that ask at one moment, writes (a sleep), \
-         and posts one after another. A latch that all share is held for a moment in each call; who finds it taken \
-         sleeps. The posting of 2019 does not describe its mix: all of this is assumed."
+         and posts one after another. A latch that all share is held for a moment in each call; a process that finds \
+         it taken sleeps. The posting of 2019 does not describe its mix: all of this is assumed."
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {

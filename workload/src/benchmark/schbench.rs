@@ -1,4 +1,4 @@
-//! schbench: message threads that wake workers, and how long it takes until a worker runs.
+//! schbench: message threads that wake workers, and the time until a worker runs.
 
 use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
 use crate::metric::{LATENCY_90PCT, LATENCY_99PCT};
@@ -75,7 +75,7 @@ const TIMES: [ParamDef; 3] = [
     ),
 ];
 
-/// What calls cost.
+/// The costs of system calls.
 const COSTS: [ParamDef; 2] = [params::call("post", 350, 150, 900), params::call("wait", 300, 100, 800)];
 
 /// schbench.

@@ -22,7 +22,7 @@ const CPU: ParamDef = ParamDef {
     low: 0,
     high: 8191,
     max: 8191,
-    origin: "assumed: taskset; the posting does not tell which CPU",
+    origin: "assumed: taskset; the posting does not say which CPU",
 };
 
 /// sequential-tasks.

@@ -21,7 +21,7 @@ const fn statement(name: &'static str, value: u64, low: u64, high: u64) -> Param
     ParamDef { origin: FIT, ..params::call(name, value, low, high) }
 }
 
-/// What mysqld does for each statement, and what is around that.
+/// The costs of a statement in mysqld, and of what is around it.
 const OWN: [ParamDef; 9] = [
     params::call("write", 1_200, 500, 3_000),
     params::call("read", 900, 400, 2_000),

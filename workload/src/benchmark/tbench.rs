@@ -105,7 +105,7 @@ impl Benchmark for Tbench {
 /// The bytes each way that a client and its server exchange when it has connected.
 const CONNECT: u64 = 8;
 
-/// What the steps cost.
+/// The costs of the steps.
 struct Costs {
     tcp: Tcp,
     header: u64,

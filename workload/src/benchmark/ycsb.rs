@@ -8,7 +8,8 @@ use crate::model::tcp::{self, Tcp};
 
 const CASES: [Case; 1] = [Case {
     name: "mongodb",
-    doc: "reads and updates by turns (workloada); the load is the YCSB processes of so many threads each",
+    doc: "alternating reads and updates (workloada); the load is the number of YCSB processes, of -threads threads \
+          each",
     metric: "throughput",
     unit: "ops/s",
     higher_is_better: true,
@@ -22,7 +23,7 @@ const OWN: [ParamDef; 4] = [
         low: 16,
         high: 256,
         max: 10_000,
-        origin: "assumed: -threads, which the Zen 3 posting does not tell; at about 200 us an operation, 64 make its \
+        origin: "assumed: -threads, which the Zen 3 posting does not give; at about 200 us an operation, 64 make its \
                  300000 a second",
     },
     ParamDef {

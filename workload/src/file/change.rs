@@ -61,27 +61,31 @@ fn read(table: &Table<'_>, groups: &[Group], tasks: &[TaskDef]) -> Result<Change
     let kind = match given[..] {
         [kind] => kind,
         [] => {
-            let expected = "offline or online with CPUs; or a group with made, removed, weight, idle or max, or with a \
-                            task that moves there";
+            let expected = "`offline` or `online` with CPUs; or `group` with made, removed, weight, idle, max, or a \
+                            task to move there";
             return Err(table.missing("offline", expected));
         }
         [first, second, ..] => {
-            let what = format!("{first} and {second} in one change; expected a [[change]] for each");
+            let what = format!("one change has both {first} and {second}; expected a separate [[change]] for each");
             return Err(table.wrong(second, what));
         }
     };
     let takes_group = !matches!(kind, "offline" | "online");
     if !takes_group && table.get("group").is_some() {
-        return Err(table.wrong("group", format!("a change with {kind} is of no group; expected no such key")));
+        return Err(table.wrong("group", format!("a change with {kind} concerns no group; remove this key")));
     }
     if kind != "max" && table.get("burst").is_some() {
-        return Err(table.wrong("burst", "a burst needs a quota to be saved up of; expected `max`, too"));
+        return Err(table.wrong("burst", "`burst` needs a quota; set `max` too"));
     }
     let group = match table.text("group")? {
         _ if !takes_group => 0,
         None => return Err(table.missing("group", "the name of a [[group]]")),
         Some("/") if kind == "task" => 0,
-        Some("/") => return Err(table.wrong("group", "the root stays, and has no settings; expected a [[group]]")),
+        Some("/") => {
+            return Err(
+                table.wrong("group", "the root group cannot be removed or changed; expected the name of a [[group]]")
+            );
+        }
         Some(_) => number(table, "group", groups)?,
     };
     let what = match kind {
@@ -92,7 +96,7 @@ fn read(table: &Table<'_>, groups: &[Group], tasks: &[TaskDef]) -> Result<Change
             Def::Done(Changed::Weight { group, weight })
         }
         "made" | "removed" if table.flag(kind)? == Some(false) => {
-            return Err(table.wrong(kind, "expected true, or no such change"));
+            return Err(table.wrong(kind, "expected true; to undo it, remove the change"));
         }
         "made" => Def::Done(Changed::Make { group }),
         "removed" => Def::Done(Changed::Remove { group }),
@@ -100,7 +104,7 @@ fn read(table: &Table<'_>, groups: &[Group], tasks: &[TaskDef]) -> Result<Change
         "max" => {
             let unlimited = table.any_text("max")? == Some("max");
             if unlimited && table.get("burst").is_some() {
-                return Err(table.wrong("burst", "a burst needs a quota to be saved up of; expected no such key"));
+                return Err(table.wrong("burst", "`burst` needs a quota, and `max = \"max\"` is none; remove this key"));
             }
             let max = if unlimited { None } else { cpu_max(table)? };
             Def::Done(Changed::Max { group, max })
@@ -125,7 +129,7 @@ fn cpus(table: &Table<'_>, key: &str) -> Result<Vec<u32>, InputError> {
     cpus.sort_unstable();
     cpus.dedup();
     match cpus.first() {
-        None => Err(table.wrong(key, "no CPU; expected a list such as \"2-3\"")),
+        None => Err(table.wrong(key, "the list of CPUs is empty; expected a list such as \"2-3\"")),
         Some(0) => Err(table.wrong(key, "CPU 0 cannot go offline; expected CPUs from 1 on")),
         Some(_) => Ok(cpus),
     }

@@ -1,4 +1,4 @@
-//! `[[distribution]]`: values of which a step takes one each time, such as the lengths of work that were recorded.
+//! `[[distribution]]`: values from which a step draws one each time, such as recorded lengths of work.
 
 use super::resource::unknown;
 use super::{name, step};

@@ -18,20 +18,19 @@ pub(super) fn read_all(tables: &[Table<'_>]) -> Result<Vec<Group>, InputError> {
         if let Some(parent) = table.text("parent")? {
             let later = |table: &Table<'_>| matches!(name(table), Ok(name) if name == parent);
             if parent == own {
-                return Err(
-                    table.wrong("parent", format!("{own:?} is in itself; expected another group, or no parent"))
-                );
+                return Err(table.wrong(
+                    "parent",
+                    format!("the group {own:?} is its own parent; expected another group, or no parent"),
+                ));
             }
             if tables[at + 1..].iter().any(later) {
-                let what = format!(
-                    "{parent:?} comes later in the file; expected a group further up, so that none is in itself"
-                );
+                let what = format!("the parent {parent:?} comes later in the file; put it before this group");
                 return Err(table.wrong("parent", what));
             }
         }
         let idle = table.flag("idle")?.unwrap_or(false);
         if idle && table.get("weight").is_some() {
-            let what = "a group with idle = true has no weight of its own; expected one of both";
+            let what = "a group with idle = true ignores its weight; give `idle` or `weight`, not both";
             return Err(table.wrong("weight", what));
         }
         let parent = number(table, "parent", &groups)?;
@@ -65,7 +64,7 @@ pub(super) fn cpu_max(table: &Table<'_>) -> Result<Option<CpuMax>, InputError> {
     let burst = table.duration("burst")?;
     let Some(text) = table.any_text("max")? else {
         return match burst {
-            Some(_) => Err(table.wrong("burst", "a burst needs a quota to be saved up of; expected `max`, too")),
+            Some(_) => Err(table.wrong("burst", "`burst` needs a quota; set `max` too")),
             None => Ok(None),
         };
     };
@@ -88,7 +87,7 @@ pub(super) fn cpu_max(table: &Table<'_>) -> Result<Option<CpuMax>, InputError> {
     }
     let burst = burst.unwrap_or(0);
     if burst > quota {
-        return Err(table.wrong("burst", "the kernel refuses a burst above the quota; expected no more than that"));
+        return Err(table.wrong("burst", "the kernel refuses a burst above the quota; expected at most the quota"));
     }
     Ok(Some(CpuMax { quota, period, burst }))
 }
@@ -99,7 +98,10 @@ fn cpuset(table: &Table<'_>, above: Option<&Group>) -> Result<Option<Vec<u32>>, 
     let (name, of_above) = above.map_or(("", None), |above| (above.name.as_str(), above.cpus.as_ref()));
     cpus.retain(|cpu| of_above.is_none_or(|above| above.contains(cpu)));
     if cpus.is_empty() {
-        return Err(table.wrong("cpus", format!("none of these CPUs is one of its parent {name:?}; expected some")));
+        return Err(table.wrong(
+            "cpus",
+            format!("none of these CPUs belongs to its parent {name:?}; expected at least one that does"),
+        ));
     }
     Ok(Some(cpus))
 }
@@ -116,7 +118,10 @@ pub(super) fn within_cpuset(
     let Some(mut cpus) = affinity else { return Ok(Some(cpuset.clone())) };
     cpus.retain(|cpu| cpuset.contains(cpu));
     if cpus.is_empty() {
-        return Err(table.wrong("cpus", format!("none of these CPUs is one of its group {name:?}; expected some")));
+        return Err(table.wrong(
+            "cpus",
+            format!("none of these CPUs belongs to its group {name:?}; expected at least one that does"),
+        ));
     }
     Ok(Some(cpus))
 }
@@ -128,7 +133,7 @@ pub(super) fn number(table: &Table<'_>, key: &str, groups: &[Group]) -> Result<u
     found.map(|(_, number)| number).ok_or_else(|| {
         let names: Vec<String> = groups.iter().map(|known| format!("{:?}", known.name)).collect();
         let expected = match names.is_empty() {
-            true => "a [[group]] of that name, of which the file has none".to_owned(),
+            true => "a [[group]] of that name, but the file has no groups".to_owned(),
             false => format!("one of {}", names.join(", ")),
         };
         table.wrong(key, format!("there is no group {group:?}; expected {expected}"))

@@ -1,4 +1,4 @@
-//! `[workload]`: what a file measures.
+//! `[workload]`: the metric and the metadata of a file.
 
 use super::{PER_INSTANCE, short};
 use crate::metric::{METRICS, SLACK_MEAN, TIME, refuse, unit_of_less};
@@ -7,7 +7,7 @@ use wakelab_input::{InputError, Table};
 /// The keys that it may hold.
 pub(super) const KEYS: [&str; 7] = ["benchmark", "case", "metric", "unit", "better", "load_label", "ramp"];
 
-/// What a file states about the whole workload.
+/// The statements of a file about the whole workload.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
     pub(super) benchmark: String,
@@ -36,7 +36,7 @@ pub(super) fn read(root: &Table<'_>) -> Result<Header, InputError> {
             _ => ("latency", "microseconds"),
         };
         if unit != own {
-            return Err(table.wrong("unit", format!("a {of} is in {long}; expected {own:?}, found {unit:?}")));
+            return Err(table.wrong("unit", format!("{of} is measured in {long}; expected {own:?}, found {unit:?}")));
         }
         if higher_is_better {
             let what = format!("less {of} is better; expected \"lower\", found \"higher\"");
@@ -44,8 +44,10 @@ pub(super) fn read(root: &Table<'_>) -> Result<Header, InputError> {
         }
     }
     if metric == SLACK_MEAN && (unit != "us" || !higher_is_better) {
-        let what =
-            format!("slack is in microseconds, and more is better; expected \"us\" and \"higher\", found {unit:?}");
+        let what = format!(
+            "slack is measured in microseconds, and more is better; expected \"us\" and \"higher\", found \
+                     {unit:?}"
+        );
         return Err(table.wrong("unit", what));
     }
     Ok(Header {
@@ -67,7 +69,7 @@ pub(super) fn refuse_instances(table: &Table<'_>) -> Result<(), InputError> {
     match ["load_label", "ramp"].into_iter().find(|key| table.get(key).is_some()) {
         None => Ok(()),
         Some(key) => {
-            let what = "the key is about instances, but all tasks have a count; expected no such key";
+            let what = "this key describes instances, but all tasks have a fixed `count`; remove it";
             Err(table.wrong(key, what).with_hint(PER_INSTANCE))
         }
     }

@@ -39,14 +39,14 @@ impl WorkloadFile {
     pub(crate) fn workload(&self, instances: u32) -> Result<Workload, WorkloadError> {
         if instances != 1 && !self.by_instance() {
             let what = format!(
-                "the load is {instances} instances, but all tasks of {} have a count; expected 1",
+                "the load is {instances} instances, but all tasks of {} have a fixed `count`; expected a load of 1",
                 self.path().display()
             );
             return Err(WorkloadError::new(About::Load, what).with_hint(Some(PER_INSTANCE.to_owned())));
         }
         let tasks: u64 = self.tasks.iter().map(|def| def.nr_tasks(instances)).sum();
         if tasks > TASKS_MAX {
-            let what = format!("{instances} instances are {tasks} tasks; expected {TASKS_MAX} at most");
+            let what = format!("{instances} instances make {tasks} tasks; expected at most {TASKS_MAX}");
             return Err(WorkloadError::new(About::Load, what));
         }
         Ok(self.build(instances, true))

@@ -20,7 +20,7 @@ fn read(table: &Table<'_>) -> Result<Interrupt, InputError> {
     let rate = table.number("per_second", &(1..=RATE_MAX))?;
     let period_ns = match (rate, table.duration("period")?) {
         (Some(_), Some(_)) => {
-            let what = "both per_second and period are given; expected one of them";
+            let what = "give `per_second` or `period`, not both";
             return Err(table.wrong("period", what));
         }
         (Some(rate), None) => 1_000_000_000 / rate,
@@ -39,8 +39,8 @@ fn read(table: &Table<'_>) -> Result<Interrupt, InputError> {
     if time_ns.saturating_add(softirq_ns) >= period_ns {
         let key = if time_ns < period_ns { "softirq" } else { "time" };
         let what = format!(
-            "an interrupt takes {} ns with its softirq, and the next one comes after {period_ns} ns; expected less \
-             than that, or the CPU does nothing else",
+            "an interrupt and its softirq take {} ns, and the next one comes after {period_ns} ns; expected a shorter \
+             time, or the CPU does nothing else",
             time_ns.saturating_add(softirq_ns)
         );
         return Err(table.wrong(key, what));

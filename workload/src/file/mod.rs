@@ -27,7 +27,7 @@ use wakelab_input::{Document, InputError, Table, shortened};
 pub(crate) const NAME_MAX: usize = 255;
 
 /// What to do about tasks that every load has and that should belong to instances.
-const PER_INSTANCE: &str = "`per_instance` in place of `count` makes tasks for each instance";
+const PER_INSTANCE: &str = "use `per_instance` instead of `count` to make tasks for each instance";
 
 /// A workload's file that was read and is right, as far as that is known without a machine and a load.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ impl WorkloadFile {
             let (program, at) = program::read(table, &names, phases, &mut used)?;
             steps += program.ops.len();
             if steps > STEPS_MAX {
-                let what = format!("all programs have more than {STEPS_MAX} steps, their phases written out");
+                let what = format!("with their phases expanded, the programs have more than {STEPS_MAX} steps in all");
                 return Err(table.wrong("ops", what + "; expected fewer"));
             }
             if let Some((step, what)) = program::unreachable(&program) {
@@ -116,10 +116,12 @@ impl WorkloadFile {
             places.push(at);
         }
         if let Some(unused) = used.iter().position(|used| !used) {
-            return Err(phase_tables[unused].wrong("name", "no program has this phase; expected one that does"));
+            return Err(phase_tables[unused].wrong("name", "no program uses this phase; use it or remove it"));
         }
         if !programs.iter().any(|program| program.ops.contains(&Op::Done)) {
-            return Err(root.wrong("program", "no program has the step \"done\"; expected one, it counts the metric"));
+            return Err(
+                root.wrong("program", "no program has the step \"done\", which counts the metric; add it to one")
+            );
         }
 
         let groups = group::read_all(&root.tables("group", &group::KEYS)?)?;
@@ -137,7 +139,7 @@ impl WorkloadFile {
         let changes = change::read_all(&root.tables("change", &change::KEYS)?, &groups, &tasks)?;
         let runs = reached(&programs, tasks.iter().map(TaskDef::program));
         if let Some(unused) = runs.iter().position(|runs| !runs) {
-            let what = "no task runs, forks or queues this program; expected one that does";
+            let what = "no task runs, forks or queues this program; use it or remove it";
             return Err(program_tables[unused].wrong("name", what));
         }
 
@@ -159,8 +161,8 @@ impl WorkloadFile {
         match file.fixed_barrier() {
             None => Ok(file),
             Some(barrier) => {
-                let what = "how many tasks meet at this barrier depends on the load; expected no `participants`, so \
-                            that all tasks that use it meet";
+                let what = "how many tasks meet at this barrier depends on the load; remove `participants`, and all \
+                            tasks that use it meet";
                 Err(barrier.place.error(path, what))
             }
         }
@@ -245,7 +247,7 @@ fn no_name_twice(tables: &[Table<'_>]) -> Result<(), InputError> {
     for table in tables {
         let own = name(table)?;
         if !names.insert(own) {
-            return Err(table.wrong("name", format!("{own:?} is given twice; expected another name")));
+            return Err(table.wrong("name", format!("the name {own:?} is used twice; expected another name")));
         }
     }
     Ok(())

@@ -36,7 +36,7 @@ pub(super) fn read<'a>(
 pub(super) fn unreachable(program: &Program) -> Option<(usize, String)> {
     let ends = |op: &Op| matches!(op, Op::Exit | Op::Repeat { times: None, .. });
     let last = program.ops.iter().position(ends).filter(|end| end + 1 < program.ops.len())?;
-    Some((last + 1, format!("is never reached: the program never gets past step {last}")))
+    Some((last + 1, format!("is never reached: the program does not get past step {last}")))
 }
 
 /// `[[phase]]`: steps under a name.
@@ -59,7 +59,7 @@ pub(super) struct Phases<'a, 'n> {
 }
 
 impl<'a> Phase<'a> {
-    /// What the phase is called.
+    /// The name of the phase.
     pub(super) fn name(&self) -> &'a str {
         self.name
     }
@@ -127,11 +127,11 @@ impl<'a, 'n> Steps<'a, 'n> {
         };
         if self.within.contains(&index) {
             let path: Vec<&str> = self.within.iter().chain([&index]).map(|&index| phases[index].name).collect();
-            let what = format!("the phase {name} contains itself: {}; expected no way back", path.join(", then "));
+            let what = format!("the phase {name} contains itself: {}; break the cycle", path.join(", then "));
             return Err(table.wrong("phase", what).with_hint("a loop repeats steps: {loop = [...], times = 10}"));
         }
         if self.within.len() == DEPTH_MAX {
-            let what = format!("phases are in phases more than {DEPTH_MAX} deep; expected fewer");
+            let what = format!("phases are nested more than {DEPTH_MAX} deep; expected fewer levels");
             return Err(table.wrong("phase", what));
         }
         let (begin, phase) = (self.ops.len() as u32, &phases[index]);
@@ -168,7 +168,7 @@ impl<'a, 'n> Steps<'a, 'n> {
             Step::Call(call) => Op::Call(call),
         };
         if self.ops.len() == STEPS_MAX {
-            let what = format!("the program has more than {STEPS_MAX} steps, its phases written out; expected fewer");
+            let what = format!("with its phases expanded, the program has more than {STEPS_MAX} steps; expected fewer");
             return Err(of.wrong_at("ops", at, what));
         }
         self.ops.push(op);

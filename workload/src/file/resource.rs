@@ -33,7 +33,9 @@ pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, InputError>
         for table in root.tables(kind.name(), keys)? {
             let resource = read(kind, &table)?;
             if !names.insert(resource.name.clone()) {
-                return Err(table.wrong("name", format!("{:?} is given twice; expected another name", resource.name)));
+                return Err(
+                    table.wrong("name", format!("the name {:?} is used twice; expected another name", resource.name))
+                );
             }
             resources.push(resource);
         }

@@ -130,7 +130,10 @@ pub(super) fn read<'a>(of: &Table<'a>, element: &'a Value<'a>) -> Result<Written
             return Err(wrong(what).with_hint_if(did_you_mean(given, tables())));
         }
         [first, second, ..] => {
-            return Err(wrong(format!("{} and {} in one step; expected a step for each", first.0, second.0)));
+            return Err(wrong(format!(
+                "one step has both {} and {}; expected a separate step for each",
+                first.0, second.0
+            )));
         }
     };
     let keys: Vec<&str> = [kind].iter().chain(more).copied().collect();
@@ -204,7 +207,7 @@ fn call(
 fn work(table: &Table<'_>, key: &str, names: &Names<'_>) -> Result<Work, InputError> {
     if let Some((number, mean)) = distribution::named(table, key, names)? {
         if table.get("jitter").is_some() {
-            return Err(table.wrong("jitter", "a distribution has no jitter; expected no such key"));
+            return Err(table.wrong("jitter", "a distribution takes no jitter; remove this key"));
         }
         return Ok(Work { distribution: Some(number), ..Work::uniform(mean, 0) });
     }
@@ -240,7 +243,7 @@ pub(super) fn uclamp(table: &Table<'_>) -> Result<[Option<u32>; 2], InputError> 
     let (min, max) = (clamp("uclamp_min")?, clamp("uclamp_max")?);
     match (min, max) {
         (Some(least), Some(most)) if least > most => {
-            let what = format!("the minimum clamp {least} is above the maximum {most}; expected no more than that");
+            let what = format!("the minimum clamp {least} is above the maximum {most}; expected at most the maximum");
             Err(table.wrong("uclamp_min", what))
         }
         _ => Ok([min, max]),
@@ -274,7 +277,7 @@ impl Policy {
     pub(super) fn realtime(self, table: &Table<'_>) -> Result<Option<Realtime>, InputError> {
         let reserves = ["runtime", "deadline", "period"].into_iter().find(|key| table.get(key).is_some());
         if let Some(key) = reserves.filter(|_| self != Policy::Deadline) {
-            let what = "only tasks of SCHED_DEADLINE have it; expected policy = \"deadline\", too";
+            let what = "only tasks of SCHED_DEADLINE have it; set policy = \"deadline\" too";
             return Err(table.wrong(key, what));
         }
         let priority = table.number("priority", &(1..=99))?.map(|priority| priority as u8);
@@ -283,17 +286,17 @@ impl Policy {
             (Policy::Rr, Some(priority)) => Realtime::Rr(priority),
             (Policy::Deadline, None) => Realtime::Deadline(deadline(table)?),
             (Policy::Fifo | Policy::Rr, None) => {
-                let what = "realtime tasks have a priority; expected priority = 1 (the least urgent) to 99, too";
+                let what = "realtime tasks need a priority; set priority = 1 (the least urgent) to 99 too";
                 return Err(table.wrong("policy", what));
             }
             (Policy::Normal | Policy::Idle | Policy::Deadline, Some(_)) => {
-                let what = "only realtime tasks have a priority; expected policy = \"fifo\" or \"rr\", too, or nice";
+                let what = "only realtime tasks have a priority; set policy = \"fifo\" or \"rr\" too, or use `nice`";
                 return Err(table.wrong("priority", what));
             }
             (Policy::Normal | Policy::Idle, None) => return Ok(None),
         };
         match ["nice", "slice"].into_iter().find(|key| table.get(key).is_some()) {
-            Some(key) => Err(table.wrong(key, "it is of the fair class; expected priority alone for a realtime task")),
+            Some(key) => Err(table.wrong(key, "it belongs to the fair class; a realtime task takes only `priority`")),
             None => Ok(Some(realtime)),
         }
     }
@@ -307,16 +310,17 @@ impl Policy {
     }
 }
 
-/// What a task of SCHED_DEADLINE reserves. The deadline is the period if it is not given, and the other way round.
+/// The reservation of a task of SCHED_DEADLINE. The deadline defaults to the period, and the period to the deadline.
 fn deadline(table: &Table<'_>) -> Result<Deadline, InputError> {
     let time = |key: &str| table.duration(key);
     let Some(runtime_ns) = time("runtime")? else {
-        let what = "tasks of SCHED_DEADLINE reserve time; expected runtime = \"5ms\" and period = \"20ms\", too";
+        let what = "tasks of SCHED_DEADLINE reserve time; set runtime and period too, such as runtime = \"5ms\" and \
+                    period = \"20ms\"";
         return Err(table.wrong("policy", what));
     };
     let (deadline, period) = (time("deadline")?, time("period")?);
     let Some(deadline_ns) = deadline.or(period) else {
-        let what = "tasks of SCHED_DEADLINE have a period; expected period = \"20ms\", too, or deadline";
+        let what = "tasks of SCHED_DEADLINE need a period; set period, such as period = \"20ms\", or deadline too";
         return Err(table.wrong("policy", what));
     };
     let deadline = Deadline { runtime_ns, deadline_ns, period_ns: period.unwrap_or(deadline_ns) };

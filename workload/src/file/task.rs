@@ -33,9 +33,9 @@ pub(super) const KEYS: [&str; 18] = [
 /// How many tasks there are of one description.
 #[derive(Clone, Copy, Debug)]
 enum Number {
-    /// So many, whatever the load.
+    /// A fixed number, whatever the load.
     Count(u32),
-    /// So many for each instance.
+    /// A number for each instance.
     PerInstance(u32),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct TaskDef {
 }
 
 impl TaskDef {
-    /// What they are called in the file.
+    /// Their name in the file.
     pub(super) fn name(&self) -> &str {
         &self.task.name
     }
@@ -117,8 +117,8 @@ pub(super) fn read(
     let counts = 1..=u64::from(Load::INSTANCES_MAX);
     let number = match (table.number("count", &counts)?, table.number("per_instance", &(1..=1_000))?) {
         (Some(_), Some(_)) => {
-            let what = "both count and per_instance are given; expected count for tasks that every load has, \
-                        per_instance for those of each instance";
+            let what = "give `count` or `per_instance`, not both: `count` for tasks that every load has, \
+                        `per_instance` for tasks of each instance";
             return Err(table.wrong("count", what));
         }
         (Some(count), None) => Number::Count(count as u32),
@@ -126,8 +126,8 @@ pub(super) fn read(
     };
     if let (Number::Count(_), Some(own)) = (number, own.of(program as usize)) {
         let what = format!(
-            "tasks with a count belong to no instance, but each instance has its own {} {:?}; expected \
-             per_instance = false there, or per_instance here",
+            "tasks with a `count` belong to no instance, but each instance has its own {} {:?}; set per_instance = \
+             false there, or use `per_instance` here",
             own.kind.name(),
             own.name
         );
@@ -139,13 +139,13 @@ pub(super) fn read(
     let policy = policy(table)?.unwrap_or(Policy::Normal);
     let realtime = policy.realtime(table)?;
     if matches!(realtime, Some(Realtime::Deadline(_))) && table.get("cpus").is_some() {
-        let what = "sched_setattr() gives SCHED_DEADLINE to tasks that may use all CPUs only (EPERM otherwise); \
-                    expected no cpus";
+        let what = "sched_setattr() gives SCHED_DEADLINE only to tasks that may use all CPUs (EPERM otherwise); remove \
+                    `cpus`";
         return Err(table.wrong("cpus", what));
     }
     if matches!(realtime, Some(Realtime::Deadline(_))) && of_group.is_some_and(|group| group.cpus.is_some()) {
-        let what = "sched_setattr() gives SCHED_DEADLINE to tasks that may use all CPUs only (EPERM otherwise); \
-                    expected a group without cpus";
+        let what = "sched_setattr() gives SCHED_DEADLINE only to tasks that may use all CPUs (EPERM otherwise); \
+                    expected a group without `cpus`";
         return Err(table.wrong("group", what));
     }
     let task = Task {
@@ -167,7 +167,7 @@ pub(super) fn read(
     };
     let process = match table.text("process")? {
         None if task.footprint != 0 => {
-            let what = "only processes of several threads have their size read; expected process, too";
+            let what = "only processes of several threads have their size read; set `process` too";
             return Err(table.wrong("footprint_kib", what));
         }
         None => None,

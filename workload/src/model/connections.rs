@@ -1,5 +1,4 @@
-//! Clients, each with a server task of its own at the other end of a connection: what the models of benchmarks on
-//! sockets have in common.
+//! Clients, each with a server task of its own at the other end of a connection, as in the benchmarks on sockets.
 
 use crate::benchmark::TaskSet;
 use crate::{Call, Channel, Op, Program, Task, Work};
@@ -36,7 +35,7 @@ pub(crate) struct Connections<'a> {
     pub(crate) daemon: Option<&'a str>,
     /// Between the starts of two clients, ns.
     pub(crate) start_ns: u64,
-    /// What all share, by name: each of capacity 1.
+    /// The resources that all tasks share, by name: each of capacity 1.
     pub(crate) shared: Vec<&'a str>,
     /// Tasks that belong to no connection.
     pub(crate) others: Vec<(&'a str, Vec<Op>)>,

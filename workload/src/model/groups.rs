@@ -1,5 +1,5 @@
-//! Groups of senders and receivers, each sender writing to every receiver of its group: what hackbench and
-//! `perf bench sched messaging` have in common.
+//! Groups of senders and receivers, each sender writing to every receiver of its group, as in hackbench and `perf bench
+//! sched messaging`.
 //!
 //! A main task starts all, receivers of a group before its senders, and waits until each has said that it is ready.
 //! Then it lets them go. In the benchmarks one byte in a pipe lets all go that poll it; here each gets a message of its
@@ -9,14 +9,14 @@ use crate::benchmark::{ParamDef, TaskSet, Values};
 use crate::model::params;
 use crate::{Call, Channel, ChannelCosts, Op, Program, Task, Work};
 
-/// What messages go through.
+/// The channels that carry messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Through {
     Pipes,
     Sockets,
 }
 
-/// What tasks are.
+/// The kinds of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Are {
     Processes,

@@ -1,4 +1,4 @@
-//! What several models of benchmarks have in common.
+//! Parts that several models of benchmarks share.
 
 pub(crate) mod connections;
 pub(crate) mod groups;

@@ -1,4 +1,4 @@
-//! Numbers that several models are made of: what calls on pipes and sockets cost, and how much these hold.
+//! Parameters that several models share: the costs of calls on pipes and sockets, and how much these hold.
 
 use crate::ParamDef;
 
@@ -34,7 +34,7 @@ pub(crate) fn socket_room(size: u64) -> u32 {
 
 const WMEM_DEFAULT: u64 = 212_992;
 
-/// What a message of so many bytes takes of the buffer (`skb->truesize`).
+/// The part of the buffer that a message of `size` bytes takes (`skb->truesize`).
 fn truesize(size: u64) -> u64 {
     (size.next_multiple_of(64) + 320).next_power_of_two() + 256
 }
@@ -78,7 +78,7 @@ const WARM: &str = "assumed: near what a call of 100 bytes takes if the pipe is 
 pub(crate) const GROUP_PIPE_WRITE: ParamDef = ParamDef { origin: WARM, ..call("write", 450, 300, 900) };
 /// `read()` from one of them, likewise.
 pub(crate) const GROUP_PIPE_READ: ParamDef = ParamDef { origin: WARM, ..call("read", 520, 300, 900) };
-/// What the lines of the pipe itself cost who uses it after another CPU.
+/// The cost of the pipe's own cache lines for a task that uses it after another CPU.
 pub(crate) const PIPE_LINES: ParamDef = ParamDef {
     name: "lines",
     unit: "%",
@@ -89,7 +89,7 @@ pub(crate) const PIPE_LINES: ParamDef = ParamDef {
     origin: "assumed: of cold_message, the cache lines of pipe_inode_info that another CPU wrote last (mutex, head and \
         tail, buffers, wait queues), 3 to 12 of them; fitted to base sides, with the other numbers of pipes",
 };
-/// What the lines of a message of 100 bytes cost its reader if another CPU wrote it.
+/// The cost of the cache lines of a message of 100 bytes for its reader, if another CPU wrote it.
 pub(crate) const PIPE_MESSAGE_LINES: ParamDef = ParamDef {
     name: "message_lines",
     unit: "%",
@@ -100,7 +100,7 @@ pub(crate) const PIPE_MESSAGE_LINES: ParamDef = ParamDef {
     origin: "assumed: of cold_message, one or two cache lines of 100 bytes, and of each page its first access; fitted \
         to base sides, with the other numbers of pipes",
 };
-/// What `read()` or `write()` does more if it waits.
+/// The extra work of `read()` or `write()` if it waits.
 pub(crate) const PIPE_WAITED: ParamDef = ParamDef {
     origin: "assumed: prepare_to_wait_event(), the unlock, finish_wait() and the lock again; a reader that waits for \
         each message and one that finds it there differ by 2.0 us with the switch to it, of which the switch is 0.8 \
@@ -153,8 +153,8 @@ pub(crate) const LOOPS: ParamDef = ParamDef {
     low: 0,
     high: 10_000_000,
     max: 10_000_000,
-    origin: "0: for ever, and what is done in the measured time counts; else the benchmark's own number of loops, and \
-             the time until all are done counts",
+    origin: "0: loops for ever, and the metric counts what is done in the measured time; else the benchmark's own \
+             number of loops, and the metric is the time until all are done",
 };
 
 #[cfg(test)]

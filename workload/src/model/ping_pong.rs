@@ -1,5 +1,5 @@
-//! Pairs of tasks that write a byte to each other through two pipes: what will-it-scale's context_switch1 and
-//! `perf bench sched pipe` have in common.
+//! Pairs of tasks that write a byte to each other through two pipes, as in will-it-scale's context_switch1 and `perf
+//! bench sched pipe`.
 
 use crate::benchmark::{ParamDef, TaskSet, Values};
 use crate::model::params;

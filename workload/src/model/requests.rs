@@ -10,12 +10,12 @@ use crate::metric;
 use crate::model::params::{self, option};
 use crate::{Call, Channel, Op, Program, Task, Work};
 
-/// What of a request a case measures.
+/// The part of a request that a case measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     /// From the time that the message thread took until the worker runs.
     Wakeup,
-    /// From the begin of a request to its end.
+    /// From the start of a request to its end.
     Request,
 }
 
@@ -74,7 +74,7 @@ const OPTIONS: [ParamDef; 7] = [
         "requests/s",
         0,
         [0, 1_000_000, 100_000_000],
-        "schbench.c (-R): so many requests a second of all message threads, handed out at its begin; 0: as fast as \
+        "schbench.c (-R): requests a second of all message threads together, handed out when it starts; 0: as fast as \
          they are done. A rate that follows how busy the machine is (-A) is not modelled",
     ),
     option(
@@ -87,7 +87,7 @@ const OPTIONS: [ParamDef; 7] = [
     ),
 ];
 
-/// What an addition of a product takes.
+/// The time of one multiplication and addition.
 const MULTIPLY: ParamDef = ParamDef {
     name: "multiply",
     unit: "ps",
@@ -104,7 +104,7 @@ const MULTIPLY: ParamDef = ParamDef {
 /// longer than the median.
 const WORK_JITTER_PCT: u32 = 1;
 
-/// What calls cost.
+/// The costs of system calls.
 const COSTS: [ParamDef; 2] = [params::call("post", 350, 150, 900), params::call("wait", 300, 100, 800)];
 
 /// How many requests wait at a worker at most, beside the one that it does: `batch` of `run_rps_thread()`.

@@ -8,7 +8,7 @@ const fn cost(name: &'static str, value: u64, low: u64, high: u64, origin: &'sta
     ParamDef { origin, ..params::call(name, value, low, high) }
 }
 
-/// What a process costs beside its work.
+/// The costs of a process, besides its work.
 pub(crate) const PARAMS: [ParamDef; 4] = [
     cost("fork", 80_000, 40_000, 200_000, "assumed: fork() of a shell, which copies its page tables, for the parent"),
     cost(

@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 
-/// What a request asks for.
+/// The kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// NTCreateX: opens a file, or makes it.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// What it asks for.
+    /// The kind of request.
     pub(crate) kind: Kind,
     /// The bytes that the client sends.
     pub(crate) sent: u64,

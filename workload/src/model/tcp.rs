@@ -12,12 +12,12 @@ const fn path(name: &'static str, value: u64, low: u64, high: u64) -> ParamDef {
     }
 }
 
-/// What a small message costs on its way through TCP on the loopback device, ns: the sender's call, the softirq on the
-/// sender's CPU, the receiver's call.
+/// The costs of a small message on its way through TCP on the loopback device, ns: the sender's call, the softirq on
+/// the sender's CPU, the receiver's call.
 pub(crate) const PATH: [ParamDef; 3] =
     [path("send", 1600, 800, 1900), path("softirq", 700, 400, 900), path("receive", 900, 500, 1000)];
 
-/// What a byte costs on each side, in thousandths of a nanosecond.
+/// The cost of a byte on each side, in thousandths of a nanosecond.
 pub(crate) const COPY: ParamDef = ParamDef {
     name: "copy",
     unit: "ps/B",

@@ -65,12 +65,12 @@ pub(super) fn read(cx: &Cx<'_>, name: &str, prop: &Prop<'_>, thread: &str) -> Re
         "fork" => Event::Fork(resource(cx, prop, "thread")?),
         "yield" => Event::Yield,
         "memrun" => {
-            let what = "how long memrun takes is not modelled, as the model has no memory";
-            let what = format!("{what}; expected a run of the time it takes on your machine");
+            let what = "memrun is not modelled, because the model has no memory";
+            let what = format!("{what}; replace it by a \"run\" of the time that it takes on your machine");
             return cx.refuse(&prop.place, &what, "it is left out").map(|()| None);
         }
-        "mem" => return unknown_time(cx, prop, "how long writing so many bytes to memory takes"),
-        _ => return unknown_time(cx, prop, "how long writing so many bytes to a device takes, or blocks,"),
+        "mem" => return unknown_time(cx, prop, "the time of writing bytes to memory"),
+        _ => return unknown_time(cx, prop, "the time of writing bytes to a device, or of blocking there,"),
     };
     Ok(Some(event))
 }
@@ -78,7 +78,7 @@ pub(super) fn read(cx: &Cx<'_>, name: &str, prop: &Prop<'_>, thread: &str) -> Re
 /// Refuses events in bytes: the model has no memory and no devices.
 fn unknown_time(cx: &Cx<'_>, prop: &Prop<'_>, what: &str) -> Result<Option<Event>, WorkloadError> {
     prop.int(cx, 0, i64::from(i32::MAX), "bytes")?;
-    let what = format!("{what} is not modelled; expected a run of the time it takes on your machine");
+    let what = format!("{what} is not modelled; replace it by a \"run\" of the time that it takes on your machine");
     cx.refuse(&prop.place, &what, "it takes no time").map(|()| None)
 }
 

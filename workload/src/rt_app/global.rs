@@ -64,7 +64,11 @@ pub(super) fn read(cx: &Cx<'_>, global: Option<&Prop<'_>>) -> Result<Policy, Wor
 fn pi_enabled(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<(), WorkloadError> {
     match prop.flag() {
         Some(false) => Ok(()),
-        Some(true) => cx.refuse(&prop.place, "mutexes with priority inheritance are not modelled", "they have none"),
+        Some(true) => cx.refuse(
+            &prop.place,
+            "mutexes with priority inheritance are not modelled",
+            "the mutexes have no priority inheritance",
+        ),
         None => Err(prop.wrong(cx, "true or false")),
     }
 }

@@ -57,7 +57,7 @@ impl<'a> Cx<'a> {
             self.warnings.borrow_mut().push(place.error(self.path, format!("{what}; read leniently, {instead}")));
             return Ok(());
         }
-        let hint = format!("--lenient (lenient = true in an experiment) makes this a warning: {instead}");
+        let hint = format!("--lenient (lenient = true in an experiment) turns this into a warning: {instead}");
         Err(place.error(self.path, what).with_hint(Some(hint)))
     }
 
@@ -88,7 +88,7 @@ pub(super) fn parse<'a>(cx: &Cx<'a>) -> Result<Value<'a>, WorkloadError> {
         allow_extended_string_escapes: false,
     };
     let parsed = parse_to_ast(cx.text, &collect, &options).map_err(|e| {
-        let what = format!("this is not JSON: {}", e.kind());
+        let what = format!("this is not valid JSON: {}", e.kind());
         cx.place(e.range().start, "").error(cx.path, what)
     })?;
     let empty = || cx.place(0, "").error(cx.path, "the file is empty; expected rt-app's JSON, {\"tasks\": {...}}");
@@ -142,7 +142,7 @@ impl<'a> Object<'a> {
         let first = all.next();
         match (first, all.next()) {
             (Some(first), Some(again)) => {
-                let what = format!("the key is given twice, first in line {}; expected it once", first.place.line);
+                let what = format!("the key is given twice, first in line {}; give it once", first.place.line);
                 Err(again.place.error(cx.path, what))
             }
             _ => Ok(first),
@@ -208,9 +208,9 @@ impl<'a> Prop<'a> {
 
 /// Keys of threads and phases that rt-app knows and the model does not, with what is not modelled.
 const NOT_MODELLED: [(&str, &str); 3] =
-    [("period", DEADLINE), ("deadline", DEADLINE), ("membind_nodes", "memory of nodes is not modelled")];
+    [("period", DEADLINE), ("deadline", DEADLINE), ("membind_nodes", "the memory of nodes is not modelled")];
 
-const DEADLINE: &str = "parameters of SCHED_DEADLINE are called dl-runtime, dl-period and dl-deadline";
+const DEADLINE: &str = "the parameters of SCHED_DEADLINE are called dl-runtime, dl-period and dl-deadline";
 
 /// Keys of threads before rt-app 1.0.
 const OLD: [&str; 3] = ["exec", "lock_order", "resources"];
@@ -219,8 +219,8 @@ const OLD: [&str; 3] = ["exec", "lock_order", "resources"];
 /// whether it was such a key. A key that rt-app no longer knows is always an error.
 pub(super) fn not_modelled(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<bool, WorkloadError> {
     if OLD.contains(&prop.name) {
-        let what = "this is of the grammar before rt-app 1.0 (exec, lock_order, resources in threads), which rt-app \
-                    no longer reads; expected events, such as \"run\": 1000";
+        let what = "this is the grammar of rt-app before 1.0 (exec, lock_order, resources in threads), which rt-app no \
+                    longer reads; expected events, such as \"run\": 1000";
         return Err(prop.place.error(cx.path, what));
     }
     let Some((_, what)) = NOT_MODELLED.iter().find(|(name, _)| *name == prop.name) else { return Ok(false) };

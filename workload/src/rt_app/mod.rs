@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thread::Thread;
 
-/// A file of rt-app that was read and is right, as far as that is known without a machine and a load.
+/// A file of rt-app that was read and checked, as far as that is possible without a machine and a load.
 #[derive(Clone, Debug)]
 pub struct RtApp {
     path: PathBuf,
@@ -118,7 +118,7 @@ impl RtApp {
         let hint = match Self::parse_once(path, text, true) {
             Ok((_, warnings)) if warnings.len() > 1 => {
                 let hint = refused.hint.as_deref().unwrap_or_default();
-                Some(format!("{hint}; the file has {} such parts, and it lists all", warnings.len()))
+                Some(format!("{hint}; the file has {} such parts, and --lenient lists all of them", warnings.len()))
             }
             _ => refused.hint.clone(),
         };
@@ -161,15 +161,16 @@ impl RtApp {
         &self.path
     }
 
-    /// Builds so many rt-apps that run this file at the same time, each with its own threads and resources.
+    /// Builds the workload of `copies` rt-apps that run this file at the same time, each with its own threads and
+    /// resources.
     ///
     /// # Errors
     /// These are too many threads.
     pub fn copies(&self, copies: u32) -> Result<Workload, WorkloadError> {
         let threads = u64::from(copies) * of_start(&self.threads).map(|t| u64::from(t.instances)).sum::<u64>();
         if threads > TASKS_MAX {
-            let what = format!("{copies} times {} are {threads} threads", self.path.display());
-            return Err(WorkloadError::new(About::Load, format!("{what}; expected {TASKS_MAX} at most")));
+            let what = format!("{copies} copies of {} make {threads} threads", self.path.display());
+            return Err(WorkloadError::new(About::Load, format!("{what}; expected at most {TASKS_MAX}")));
         }
         Ok(self.workload(copies, true))
     }

@@ -46,8 +46,8 @@ pub(super) fn policy(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Policy, WorkloadErr
         Some("SCHED_RR") => Ok(Policy::Rr),
         Some("SCHED_DEADLINE") => Ok(Policy::Deadline),
         Some(name) if KNOWN.contains(&name) => {
-            let what = format!("{name} is not modelled; expected {MODELLED}");
-            cx.refuse(&prop.place, &what, "it is SCHED_OTHER with nice 0").map(|()| Policy::NotModelled)
+            let what = format!("the policy {name} is not modelled; expected {MODELLED}");
+            cx.refuse(&prop.place, &what, "it becomes SCHED_OTHER with nice 0").map(|()| Policy::NotModelled)
         }
         found => {
             let hint = found.and_then(|name| did_you_mean(name, KNOWN));
@@ -87,7 +87,7 @@ impl Uclamp {
         if let (Some(least), Some(most), Some(prop)) = (min, max, of.get(cx, "util_min")?)
             && least > most
         {
-            return Err(prop.wrong(cx, &format!("no minimum above \"util_max\", {most}")));
+            return Err(prop.wrong(cx, &format!("a minimum that is not above \"util_max\", {most}")));
         }
         Ok(Uclamp { min, max })
     }
@@ -112,9 +112,9 @@ impl Sched {
         Ok(Sched {
             policy,
             priority: of.get(cx, "priority")?.map(priority).transpose()?,
-            runtime: us("dl-runtime", "us, the slice that the thread asks for")?,
-            period: us("dl-period", "us, the period of SCHED_DEADLINE")?,
-            deadline: us("dl-deadline", "us, the deadline of SCHED_DEADLINE")?,
+            runtime: us("dl-runtime", "the slice that the thread asks for, in us")?,
+            period: us("dl-period", "the period of SCHED_DEADLINE, in us")?,
+            deadline: us("dl-deadline", "the deadline of SCHED_DEADLINE, in us")?,
             uclamp: Uclamp::read(cx, of)?,
         })
     }
@@ -129,24 +129,24 @@ impl Sched {
         if policy != Policy::Deadline
             && let Some((_, place)) = self.period.as_ref().or(self.deadline.as_ref())
         {
-            cx.refuse(place, "only a thread of SCHED_DEADLINE has a period and a deadline", "it is left out")?;
+            cx.refuse(place, "only a SCHED_DEADLINE thread has a period and a deadline", "it is left out")?;
         }
         match &self.runtime {
             None => Ok(None),
             Some(_) if policy == Policy::Deadline => Ok(None),
             Some((us, _)) if policy == Policy::Other => Ok(Some(us * 1_000)),
             Some((_, place)) => {
-                let what = "only a thread of SCHED_OTHER can ask for a slice";
+                let what = "only a SCHED_OTHER thread can ask for a slice";
                 cx.refuse(place, what, "it is left out").map(|()| None)
             }
         }
     }
 
-    /// What a thread of SCHED_DEADLINE reserves: rt-app's period is the runtime and its deadline the period, if they
-    /// are not given.
+    /// The reservation of a thread of SCHED_DEADLINE: rt-app's period is the runtime and its deadline the period, if
+    /// they are not given.
     fn deadline(&self, cx: &Cx<'_>, of: &Place) -> Result<Deadline, WorkloadError> {
         let Some((runtime, place)) = &self.runtime else {
-            let what = "SCHED_DEADLINE without \"dl-runtime\"; expected \"dl-runtime\" and \"dl-period\", us";
+            let what = "SCHED_DEADLINE needs a reservation; set \"dl-runtime\" and \"dl-period\", in us";
             return Err(of.error(cx.path, what));
         };
         let us = |time: &Option<(u64, Place)>| time.as_ref().map(|(us, _)| *us);

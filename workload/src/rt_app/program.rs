@@ -9,7 +9,7 @@ use crate::error::WorkloadError;
 use crate::{Call, Kind, Op, Program, TimerMode, Work};
 use std::collections::{HashMap, HashSet};
 
-/// What all programs of a file share.
+/// The resources that all programs of a file share.
 #[derive(Debug)]
 pub(super) struct Shared {
     resources: Resources,
@@ -26,7 +26,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// What the programs of these threads share, before any of them is written.
+    /// The resources that the programs of these threads share, before any of them is written.
     pub(super) fn new(resources: Resources, threads: &[Thread]) -> Self {
         let first = of_start(threads).count() as u32;
         let forked = forked(threads).into_iter().map(|thread| thread.name.clone()).zip(first..).collect();
@@ -194,9 +194,9 @@ impl Writer<'_> {
         if absolute && waits == 1 && work > period && phase.times != Some(1) {
             let (work, period) = (work / 1_000, period / 1_000);
             let what = format!(
-                "the work of this phase takes {work} us at full speed, and the timer's period is {period} us: an \
-                 absolute timer only catches up then, so that the thread never sleeps here and its slack falls \
-                 without end; expected a longer period, or \"relative\""
+                "the work of this phase takes {work} us at full speed, longer than the timer's period of {period} us: \
+                 with an absolute timer the thread never catches up, never sleeps here, and its slack falls without \
+                 end; use a longer period, or \"relative\""
             );
             self.cx.warn(&step.place, what);
         }
@@ -422,9 +422,9 @@ impl Resources {
                 let Event::Barrier(name) = &step.event else { continue };
                 let number = all.number(Kind::Barrier, name, &step.place);
                 if let Some(line) = own.insert(number, step.place.line) {
-                    let what = format!("the thread meets others here already in line {line}");
-                    let hint = "rt-app counts each use as one more thread that is to come; give each meeting a name \
-                                of its own";
+                    let what = format!("the thread already meets others here in line {line}");
+                    let hint =
+                        "rt-app counts each use as one more thread to wait for; give each meeting a name of its own";
                     return Err(step
                         .place
                         .error(cx.path, what + "; expected another barrier")

@@ -1,4 +1,4 @@
-//! `"tasks"`: all threads, and whether what they name is there.
+//! `"tasks"`: all threads, and checks that what they name exists.
 
 use super::event::Event;
 use super::json::{Cx, Place, Prop};
@@ -31,11 +31,11 @@ pub(super) fn read(cx: &Cx<'_>, tasks: &Prop<'_>, policy: Policy) -> Result<Vec<
     }
     let total: u64 = threads.iter().map(|thread| u64::from(thread.instances)).sum();
     if total > TASKS_MAX {
-        let what = format!("these are {total} threads; expected {TASKS_MAX} at most");
+        let what = format!("the file has {total} threads; expected at most {TASKS_MAX}");
         return Err(tasks.place.error(cx.path, what));
     }
     if total == 0 {
-        let what = "no thread is there from the start: \"instance\" is 0 in all of them; expected 1 or more in one";
+        let what = "no thread starts: \"instance\" is 0 in all of them; set it to 1 or more in at least one";
         return Err(tasks.place.error(cx.path, what));
     }
     let mut threads = reached(cx, threads)?;
@@ -64,7 +64,11 @@ fn reached(cx: &Cx<'_>, threads: Vec<Thread>) -> Result<Vec<Thread>, WorkloadErr
         if reached {
             started.push(thread);
         } else {
-            cx.refuse(&thread.place, "\"instance\" is 0 and no thread that runs forks this one", "it is left out")?;
+            cx.refuse(
+                &thread.place,
+                "the thread never starts: \"instance\" is 0, and no thread that runs forks it",
+                "it is left out",
+            )?;
         }
     }
     Ok(started)
@@ -95,7 +99,7 @@ fn no_deadline_forks(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadErro
         }
         let fork = parent.steps().find(|step| matches!(step.event, Event::Fork(_)));
         if let Some(step) = fork {
-            let what = "a thread of SCHED_DEADLINE cannot fork (EAGAIN); expected a thread of another policy";
+            let what = "a SCHED_DEADLINE thread cannot fork (EAGAIN); use another policy for it";
             return Err(step.place.error(cx.path, what));
         }
     }
@@ -115,7 +119,7 @@ fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> 
             let mut steps = vec![];
             for step in std::mem::take(&mut phase.steps) {
                 if let Some(cond) = step.event.waits_for().filter(|cond| !woken.contains(*cond)) {
-                    let what = format!("nobody resumes or signals {cond:?}, and the thread would wait for ever");
+                    let what = format!("no thread resumes or signals {cond:?}, so this one would wait for ever");
                     let hint = did_you_mean(cond, woken.iter().map(String::as_str));
                     return Err(step.place.error(cx.path, what + "; expected a thread that does").with_hint(hint));
                 }
@@ -124,7 +128,7 @@ fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> 
                     Some(cond) => {
                         let meant = did_you_mean(cond, waited.iter().map(String::as_str).take(COMPARED_MAX));
                         let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
-                        let what = format!("nobody suspends or waits for {cond:?}{meant}");
+                        let what = format!("no thread suspends or waits for {cond:?}{meant}");
                         cx.refuse(&step.place, &what, "it is left out")?;
                     }
                 }
@@ -147,7 +151,7 @@ fn semaphores(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
     for step in steps() {
         let Event::SemWait(name) = &step.event else { continue };
         if !posted.contains(name.as_str()) {
-            let what = format!("nobody posts the semaphore {name:?}, and the thread would wait for ever");
+            let what = format!("no thread posts the semaphore {name:?}, so this one would wait for ever");
             let hint = did_you_mean(name, posted.iter().copied().take(COMPARED_MAX));
             return Err(step.place.error(cx.path, what + "; expected a thread that does").with_hint(hint));
         }
@@ -159,8 +163,8 @@ fn semaphores(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
 fn no_groups_of_forked(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
     for thread in threads.iter().filter(|thread| thread.instances == 0) {
         if let Some((_, place)) = &thread.taskgroup {
-            let what = "that a forked thread joins another control group is not modelled";
-            cx.refuse(place, what, "it is in that of the thread that forks it")?;
+            let what = "a forked thread that joins another control group is not modelled";
+            cx.refuse(place, what, "it stays in the control group of the thread that forks it")?;
         }
     }
     Ok(())
@@ -169,7 +173,7 @@ fn no_groups_of_forked(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadEr
 /// The most names to which each of several unknown names is compared.
 const COMPARED_MAX: usize = 64;
 
-/// Whether each thread has its own timer of that name, as in rt-app.
+/// Whether each thread gets its own timer of that name, as in rt-app.
 pub(super) fn unique(name: &str) -> bool {
     name.starts_with("unique")
 }
@@ -185,13 +189,13 @@ fn no_shared_timers(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError
                 continue;
             }
             let what = match users.insert(name, (&thread.name, &step.place)) {
-                Some((other, place)) => format!("{other} has the timer {name:?} too (line {})", place.line),
-                None if thread.instances > 1 => format!("{} threads have the timer {name:?}", thread.instances),
+                Some((other, place)) => format!("{other} uses the timer {name:?} too (line {})", place.line),
+                None if thread.instances > 1 => format!("{} threads share the timer {name:?}", thread.instances),
                 None => continue,
             };
             let what =
-                format!("{what}, and one that threads share is not modelled; expected a name that begins with unique");
-            cx.refuse(&step.place, &what, "each thread has its own")?;
+                format!("{what}, and a timer that threads share is not modelled; use a name that begins with `unique`");
+            cx.refuse(&step.place, &what, "each thread gets its own")?;
         }
     }
     Ok(())

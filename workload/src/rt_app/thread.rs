@@ -61,8 +61,8 @@ impl Thread {
         let (times, phases) = phases(cx, name, &object)?;
         let cpus = cpus(cx, &object)?;
         if let (Policy::Deadline, Some(cpus)) = (policy, &cpus) {
-            let what = "sched_setattr() gives SCHED_DEADLINE to threads that may use all CPUs only (EPERM otherwise)";
-            return Err(cpus.place.error(cx.path, format!("{what}; expected no \"cpus\"")));
+            let what = "sched_setattr() gives SCHED_DEADLINE only to threads that may use all CPUs (EPERM otherwise)";
+            return Err(cpus.place.error(cx.path, format!("{what}; remove \"cpus\"")));
         }
         Ok(Thread {
             name: name.to_owned(),
@@ -105,7 +105,7 @@ fn phases(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec<Ph
         match event::named(prop.name) {
             None => unknown(cx, prop, KEYS.iter().copied())?,
             Some(_) => {
-                let what = "the thread has phases, so that rt-app does not do this event; expected it in a phase";
+                let what = "rt-app ignores this event, because the thread has phases; move it into a phase";
                 cx.refuse(&prop.place, what, "it is left out")?;
             }
         }
@@ -163,9 +163,9 @@ fn still_waits(cx: &Cx<'_>, phases: &[Phase], left_out: Option<&Place>) -> Resul
     let Some(left_out) = left_out.filter(|_| steps.peek().is_some() && !steps.any(|step| step.event.blocks())) else {
         return Ok(());
     };
-    let what = "this may wait, and is not modelled: without it the thread would compute for ever, which --lenient \
-                does not do";
-    let hint = "put a \"sleep\", a \"timer\" or a \"sem_wait\" of the time it takes in its place";
+    let what = "this may wait, and is not modelled: without it the thread would compute for ever, so \
+                --lenient does not skip it";
+    let hint = "replace it by a \"sleep\", a \"timer\" or a \"sem_wait\" of the time that it takes";
     Err(left_out.error(cx.path, what).with_hint(Some(hint.to_owned())))
 }
 
@@ -175,7 +175,7 @@ fn some_events(cx: &Cx<'_>, phase: Phase, object: &Object<'_>) -> Result<Phase, 
     if phase.steps.is_empty()
         && !object.props.iter().any(|prop| matches!(event::named(prop.name), Some("memrun" | "mem" | "iorun")))
     {
-        return Err(object.place.error(cx.path, "there is no event; expected some, such as \"run\": 1000"));
+        return Err(object.place.error(cx.path, "there are no events; expected one or more, such as \"run\": 1000"));
     }
     Ok(phase)
 }
@@ -221,8 +221,8 @@ impl Phase {
         let mut steps = vec![];
         for prop in object.props.iter().filter(|prop| !PHASE_KEYS.contains(&prop.name)) {
             if prop.name == "taskgroup" {
-                let what = "that a thread changes its control group between phases is not modelled; expected \
-                            \"taskgroup\" at the thread";
+                let what = "changing the control group between phases is not modelled; set \"taskgroup\" for the whole \
+                            thread";
                 cx.refuse(&prop.place, what, "it stays where it is")?;
             } else if !not_modelled(cx, prop)? {
                 read_event(cx, prop, thread, &mut steps, &PHASE_KEYS)?;
@@ -262,8 +262,8 @@ fn read_event(
 /// Reads `"loop"`. Returns `None` if it is not there.
 fn times(cx: &Cx<'_>, object: &Object<'_>) -> Result<Option<Times>, WorkloadError> {
     let Some(prop) = object.get(cx, "loop")? else { return Ok(None) };
-    match prop.int(cx, -1, i64::from(i32::MAX), "how often, -1 for ever")? {
-        0 => Err(prop.wrong(cx, "how often, -1 for ever or 1 or more")),
+    match prop.int(cx, -1, i64::from(i32::MAX), "how often to repeat, -1 for ever")? {
+        0 => Err(prop.wrong(cx, "how often to repeat: 1 or more, or -1 for ever")),
         -1 => Ok(Some(None)),
         times => Ok(Some(Some(times as u32))),
     }

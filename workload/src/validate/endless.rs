@@ -26,8 +26,8 @@ pub(super) fn check_forks(workload: &Workload) -> Result<(), WorkloadError> {
     let most = most_tasks(programs, &order, &leaves);
     let total = workload.tasks.iter().fold(0_u64, |sum, task| sum.saturating_add(most[task.program as usize]));
     if total > TASKS_MAX {
-        let what = format!("there can be {total} tasks at once; expected {TASKS_MAX} at most");
-        let hint = "a \"wait\" in a loop that forks keeps its tasks from adding up";
+        let what = format!("there can be {total} tasks at once; expected at most {TASKS_MAX}");
+        let hint = "put a \"wait\" into a loop that forks, so that its tasks do not pile up";
         // The fork of the program that comes to most.
         let forks = all_forks(programs).max_by_key(|&(program, _, _)| most[program]);
         return Err(match forks {
@@ -43,7 +43,7 @@ pub(super) fn check_forks(workload: &Workload) -> Result<(), WorkloadError> {
 
 fn comes_back(child: &Program, step: usize) -> WrongStep {
     WrongStep {
-        hint: Some("let what goes on for ever repeat, and fork only programs that do not lead back here"),
+        hint: Some("use `repeat` for what goes on for ever, and fork only programs that do not lead back here"),
         ..WrongStep::new(step, format!("forks {}, which leads back to this program: tasks without end", child.name))
     }
 }
@@ -156,7 +156,7 @@ fn works(op: &Op) -> bool {
     }
 }
 
-/// What a step does at a resource.
+/// The side of a step at a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     Send,
@@ -185,7 +185,7 @@ impl End {
         }
     }
 
-    /// Returns what the tasks do that are waited for.
+    /// Returns the side of the tasks that are waited for.
     fn other(self) -> Self {
         match self {
             End::Send => End::Receive,

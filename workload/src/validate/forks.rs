@@ -83,7 +83,7 @@ pub(super) fn families(programs: &[Program], tasks: &[Task]) -> Result<Families,
                 }
             }
             if total + family.len() > FAMILIES_MAX {
-                let what = format!("tasks and those that they fork run more than {FAMILIES_MAX} programs in all");
+                let what = format!("the tasks and those that they fork run more than {FAMILIES_MAX} programs in all");
                 return Err(WorkloadError::new(About::Whole, what + "; expected shorter chains of forks"));
             }
         }

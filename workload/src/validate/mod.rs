@@ -38,7 +38,7 @@ impl WrongStep {
 }
 
 impl Workload {
-    /// Checks that this workload can run on a machine of so many CPUs: there are tasks, everything that is named
+    /// Checks that this workload can run on a machine of `nr_cpus` CPUs: there are tasks, everything that is named
     /// exists, all numbers are in their ranges, and each affinity has CPUs of the machine. Transactions begin before
     /// they are done; a mutex is unlocked by the task that holds it, and not held at the end; each resource is used as
     /// one kind, as many tasks use a barrier as meet there, and each condition that is waited for is signalled. What
@@ -59,7 +59,8 @@ impl Workload {
         program::check_work(&self.programs)?;
         let unknown = |task: &&Task| task.program as usize >= self.programs.len();
         if let Some(task) = self.tasks.iter().find(unknown) {
-            let what = format!("it runs program {}, of {}", task.program, self.programs.len());
+            let what =
+                format!("it runs program {}, but there are only {}, counted from 0", task.program, self.programs.len());
             return Err(WorkloadError::new(About::Task(task.name.clone()), what));
         }
         let families = families(&self.programs, &self.tasks)?;
@@ -106,13 +107,13 @@ impl Workload {
                 let ops = &self.programs[program].ops;
                 let fair = |op: &Op| matches!(op, Op::Call(Call::Nice(_) | Call::Slice { .. }));
                 if let Some(step) = ops.iter().position(fair) {
-                    let what = "the task is a realtime task, and has no nice value or slice; expected a program \
-                                without them, or a change of policy before";
+                    let what = "a realtime task has no nice value or slice; expected a program without them, or a \
+                                change of policy before them";
                     return Err(WrongStep::new(step, what).in_program(&self.programs[program]));
                 }
                 if let Some(step) = ops.iter().position(|op| deadline && matches!(op, Op::Fork { .. })) {
                     let what = "a task of SCHED_DEADLINE cannot fork (EAGAIN); expected a program without forks, or a \
-                                change of policy before";
+                                change of policy before them";
                     return Err(WrongStep::new(step, what).in_program(&self.programs[program]));
                 }
             }
@@ -120,15 +121,14 @@ impl Workload {
         Ok(())
     }
 
-    /// Checks what is changed during the run: CPUs, groups and tasks are there, and CPUs go offline that are online.
+    /// Checks the changes during the run: CPUs, groups and tasks exist, and only online CPUs go offline.
     fn check_changes(&self, nr_cpus: u32) -> Result<(), WorkloadError> {
         let mut offline = BTreeSet::new();
         let mut there = self.groups_at_start();
         for (number, group) in (1..).zip(&self.groups) {
             if there[number] && there.get(group.parent as usize) == Some(&false) {
                 let (name, parent) = (&group.name, &self.groups[group.parent as usize - 1].name);
-                let what =
-                    format!("{name} is in {parent}, which is made later; expected a change that makes it after that");
+                let what = format!("{name} is made before its parent {parent}; make it after that");
                 return Err(WorkloadError::new(About::Whole, what));
             }
         }
@@ -141,14 +141,14 @@ impl Workload {
                     for &cpu in cpus {
                         if cpu >= nr_cpus {
                             let last = nr_cpus.saturating_sub(1);
-                            return Err(wrong(format!("CPU {cpu}; the machine has CPUs 0 to {last}")));
+                            return Err(wrong(format!("there is no CPU {cpu}; the machine has CPUs 0 to {last}")));
                         }
                         if cpu == 0 {
                             return Err(wrong("CPU 0 cannot go offline; expected CPUs from 1 on".to_owned()));
                         }
                         if !(if goes { offline.insert(cpu) } else { offline.remove(&cpu) }) {
                             let is = if goes { "offline" } else { "online" };
-                            return Err(wrong(format!("CPU {cpu} is {is} already; expected another CPU")));
+                            return Err(wrong(format!("CPU {cpu} is already {is}; expected another CPU")));
                         }
                     }
                     continue;
@@ -166,15 +166,18 @@ impl Workload {
                 }
                 Changed::Move { tasks, group } => {
                     if let Some(task) = tasks.iter().find(|&&task| task as usize >= self.tasks.len()) {
-                        return Err(wrong(format!("task {task} moves, of {}", self.tasks.len())));
+                        return Err(wrong(format!(
+                            "task {task} moves, but there are only {}, counted from 0",
+                            self.tasks.len()
+                        )));
                     }
                     let cpuset = |group: u32| Some(self.groups.get(group.checked_sub(1)? as usize)?.cpus.as_ref());
                     let other =
                         |&&task: &&u32| cpuset(self.tasks[task as usize].group).flatten() != cpuset(*group).flatten();
                     if let Some(task) = tasks.iter().find(other) {
                         let name = &self.tasks[*task as usize].name;
-                        let what = format!("{name} moves to a group with other cpus, which is not modelled");
-                        return Err(wrong(what + "; expected a group with the same"));
+                        let what = format!("{name} moves to a group with other `cpus`, which is not modelled");
+                        return Err(wrong(what + "; expected a group with the same `cpus`"));
                     }
                     *group
                 }
@@ -184,7 +187,7 @@ impl Workload {
             }
             if !there[group as usize] {
                 let name = &self.groups[group as usize - 1].name;
-                return Err(wrong(format!("{name} is not there; expected a group that is")));
+                return Err(wrong(format!("the group {name} does not exist at that time; expected one that does")));
             }
         }
         Ok(())
@@ -213,25 +216,25 @@ impl Workload {
         let name = &of.name;
         if there[group as usize] == made {
             return Err(match made {
-                true => format!("{name} is made twice; expected a [[group]] for each"),
-                false => format!("{name} is not there; expected a group that is"),
+                true => format!("{name} is made twice; expected a separate [[group]] for each"),
+                false => format!("the group {name} does not exist at that time; expected one that does"),
             });
         }
         if made && there.get(of.parent as usize) == Some(&false) {
             let parent = &self.groups[of.parent as usize - 1].name;
-            return Err(format!("{name} is made in {parent}, which is not there; expected that one before"));
+            return Err(format!("{name} is made in {parent}, which does not exist at that time; make that one first"));
         }
         let child = (1..).zip(&self.groups).find(|&(number, child)| child.parent == group && there[number]);
         if let Some((_, child)) = child.filter(|_| !made) {
-            return Err(format!("{name} is removed with {} in it; expected that one before", child.name));
+            return Err(format!("{name} is removed while {} is still in it; remove that one first", child.name));
         }
         let started =
             |task: &&Task| task.group == group && if made { task.start_ns <= at_ns } else { task.start_ns >= at_ns };
         if let Some(task) = self.tasks.iter().find(started) {
             let task = &task.name;
             return Err(match made {
-                true => format!("{name} is made, and task {task} starts in it; expected a later start"),
-                false => format!("{name} is removed, and task {task} starts in it; expected an earlier start"),
+                true => format!("task {task} starts in {name} before the group is made; let it start later"),
+                false => format!("task {task} starts in {name} after the group is removed; let it start earlier"),
             });
         }
         there[group as usize] = made;
@@ -254,7 +257,7 @@ impl Workload {
             let worst = taken.iter().filter(|(cpu, _)| **cpu != u32::MAX).map(|(_, taken)| *taken).max().unwrap_or(0);
             if everywhere + worst >= 1000 {
                 return wrong(
-                    "with those before it, interrupts take all time of a CPU; expected less than that".to_owned(),
+                    "together with the ones before it, interrupts take all the time of a CPU; expected less".to_owned(),
                 );
             }
         }
@@ -289,7 +292,7 @@ impl Workload {
 }
 
 const ENDLESS: &str =
-    "repeats for ever, but the metric is the time until all tasks have exited; expected a number of times";
+    "repeats for ever, but the metric is the time until all tasks have exited; expected a limited number of times";
 
 const TIMELESS: &str = "loops for ever without time passing; expected work, a sleep, or a wait for a task that takes \
                         time, in each round";
@@ -319,7 +322,7 @@ pub(crate) fn with_children(program: usize, programs: &[Program]) -> BTreeSet<us
 fn check_channels(task: &Task, channels: usize) -> Result<(), String> {
     match task.channels.iter().find(|&&channel| channel as usize >= channels) {
         None => Ok(()),
-        Some(channel) => Err(format!("it has channel {channel}, of {channels}")),
+        Some(channel) => Err(format!("it has channel {channel}, but there are only {channels}, counted from 0")),
     }
 }
 
@@ -328,7 +331,11 @@ fn check_channels(task: &Task, channels: usize) -> Result<(), String> {
 fn check_task(workload: &Workload, task: &Task, needs: usize, nr_cpus: u32) -> Result<(), String> {
     if needs > task.channels.len() {
         let program = &workload.programs[task.program as usize];
-        return Err(format!("program {} uses {needs} channels, the task has {}", program.name, task.channels.len()));
+        return Err(format!(
+            "program {} uses {needs} channels, but the task has {}",
+            program.name,
+            task.channels.len()
+        ));
     }
     if !(-20..=19).contains(&task.nice) {
         return Err(format!("nice is {}; expected -20 to 19", task.nice));
@@ -342,7 +349,7 @@ fn check_task(workload: &Workload, task: &Task, needs: usize, nr_cpus: u32) -> R
 fn check_policy(realtime: Realtime) -> Result<(), String> {
     match realtime {
         Realtime::Fifo(priority) | Realtime::Rr(priority) if !(1..=99).contains(&priority) => {
-            Err(format!("the priority {priority}; expected 1 to 99"))
+            Err(format!("the priority is {priority}; expected 1 to 99"))
         }
         Realtime::Fifo(_) | Realtime::Rr(_) => Ok(()),
         Realtime::Deadline(deadline) => deadline.check(),
@@ -353,11 +360,12 @@ fn check_policy(realtime: Realtime) -> Result<(), String> {
 fn check_parent(workload: &Workload, task: &Task) -> Result<(), String> {
     let Some(index) = task.parent else { return Ok(()) };
     match workload.tasks.get(index as usize) {
-        None => Err(format!("task {index} forks it, of {}", workload.tasks.len())),
-        Some(parent) if parent.parent.is_some() => {
-            Err(format!("{} forks it; expected a task of the shell", parent.name))
-        }
-        Some(parent) if parent.start_ns > task.start_ns => Err(format!("{} forks it, and starts later", parent.name)),
+        None => Err(format!("task {index} forks it, but there are only {}, counted from 0", workload.tasks.len())),
+        Some(parent) if parent.parent.is_some() => Err(format!(
+            "{} forks it, which is itself forked by a task; expected a task that the shell starts",
+            parent.name
+        )),
+        Some(parent) if parent.start_ns > task.start_ns => Err(format!("{} forks it, but starts later", parent.name)),
         Some(_) => Ok(()),
     }
 }
@@ -366,7 +374,9 @@ fn check_parent(workload: &Workload, task: &Task) -> Result<(), String> {
 fn check_uclamp(min: Option<u32>, max: Option<u32>) -> Result<(), String> {
     match [min.unwrap_or(0), max.unwrap_or(1024)] {
         [min, max] if min.max(max) <= 1024 && min <= max => Ok(()),
-        [min, max] => Err(format!("has clamps {min} and {max}; expected 0 to 1024, no minimum above the maximum")),
+        [min, max] => {
+            Err(format!("its clamps are {min} and {max}; expected 0 to 1024, the minimum not above the maximum"))
+        }
     }
 }
 
@@ -386,7 +396,7 @@ fn check_sets(program: &Program, sets: &[Vec<u32>], nr_cpus: u32) -> Result<(), 
     for (step, op) in program.ops.iter().enumerate() {
         let Some(Call::Affinity { cpus: Some(set) }) = op.call() else { continue };
         let checked = match sets.get(set as usize) {
-            None => Err(format!("names set {set} of CPUs, of {}", sets.len())),
+            None => Err(format!("names the set {set} of CPUs, but there are only {}, counted from 0", sets.len())),
             Some(cpus) => check_cpus(cpus, nr_cpus),
         };
         checked.map_err(|what| WrongStep::new(step, what))?;
@@ -397,10 +407,10 @@ fn check_sets(program: &Program, sets: &[Vec<u32>], nr_cpus: u32) -> Result<(), 
 /// Checks an affinity: not empty, ascending, CPUs of the machine.
 fn check_cpus(cpus: &[u32], nr_cpus: u32) -> Result<(), String> {
     if cpus.is_empty() {
-        return Err("its affinity has no CPU; expected one or more".to_owned());
+        return Err("its affinity has no CPUs; expected one or more".to_owned());
     }
     if !cpus.is_sorted_by(|a, b| a < b) {
-        return Err("the CPUs of its affinity are not ascending".to_owned());
+        return Err("the CPUs of its affinity are not in ascending order".to_owned());
     }
     match cpus.iter().find(|&&cpu| cpu >= nr_cpus) {
         None => Ok(()),

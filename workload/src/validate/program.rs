@@ -22,11 +22,13 @@ fn check_step(step: usize, op: &Op, programs: usize) -> Result<(), String> {
         | Op::Call(Call::Io(work) | Call::RunCpuLocked(work) | Call::Spin { hold: work, .. })
             if work.jitter_pct > 100 =>
         {
-            Err(format!("a jitter of {}%; expected 0 to 100", work.jitter_pct))
+            Err(format!("the jitter is {}%; expected 0 to 100", work.jitter_pct))
         }
-        Op::Fork { program } if program as usize >= programs => Err(format!("forks program {program}, of {programs}")),
+        Op::Fork { program } if program as usize >= programs => {
+            Err(format!("forks program {program}, but there are only {programs}, counted from 0"))
+        }
         Op::Call(Call::QueueWork { program, .. }) if program as usize >= programs => {
-            Err(format!("queues program {program}, of {programs}"))
+            Err(format!("queues program {program}, but there are only {programs}, counted from 0"))
         }
         Op::Repeat { to, .. } if to as usize >= step => {
             Err(format!("goes back to step {to}; expected an earlier step"))
@@ -38,12 +40,12 @@ fn check_step(step: usize, op: &Op, programs: usize) -> Result<(), String> {
 
 fn check_call(call: Call) -> Result<(), String> {
     match call {
-        Call::Timer { period_ns: 0, .. } => Err("a timer with a period of 0; expected more than 0".to_owned()),
+        Call::Timer { period_ns: 0, .. } => Err("the timer's period is 0; expected more than 0".to_owned()),
         Call::Nice(nice) if !(-20..=19).contains(&nice) => Err(format!("nice is {nice}; expected -20 to 19")),
         // The minimum or maximum that is not given is the task's of that moment.
         Call::Uclamp { min: Some(min), max: Some(max) } => super::check_uclamp(Some(min), Some(max)),
         Call::Uclamp { min, max } if min.max(max).is_some_and(|clamp| clamp > 1024) => {
-            Err("a clamp above 1024; expected 0 to 1024".to_owned())
+            Err("the clamp is above 1024; expected 0 to 1024".to_owned())
         }
         Call::Realtime(realtime) => super::check_policy(realtime),
         Call::RecvBatch { room: 0, .. } => Err("waits for room of 0 messages; expected 1 or more".to_owned()),
@@ -69,7 +71,7 @@ pub(super) fn check_work(programs: &[Program]) -> Result<(), WorkloadError> {
             }
             if super::reached(programs, [child])[own] {
                 let what =
-                    format!("queues {}, which leads back to this program: work without end", programs[child].name);
+                    format!("queues {}, which leads back to this program: the work never ends", programs[child].name);
                 let what = what + "; expected work that ends";
                 return Err(WrongStep::new(step, what).in_program(program));
             }
@@ -80,10 +82,10 @@ pub(super) fn check_work(programs: &[Program]) -> Result<(), WorkloadError> {
 
 fn not_of_a_kworker(op: &Op) -> Option<&'static str> {
     match op {
-        Op::Repeat { times: None, .. } => Some("repeats for ever, and a kworker does it; expected a number of times"),
-        Op::Fork { .. } | Op::Wait => Some("is a fork or a wait for children, and a kworker does it; expected none"),
+        Op::Repeat { times: None, .. } => Some("repeats for ever in a kworker; expected a limited number of times"),
+        Op::Fork { .. } | Op::Wait => Some("forks or waits for children in a kworker, which cannot; remove it"),
         Op::Call(Call::Barrier { .. } | Call::Ask { .. } | Call::Await { .. } | Call::Timer { .. }) => {
-            Some("is of a task of its own, and a kworker does it; expected no barrier, list or timer")
+            Some("needs a task of its own, but runs in a kworker; expected no barrier, list or timer")
         }
         Op::Call(
             Call::Exec
@@ -93,7 +95,7 @@ fn not_of_a_kworker(op: &Op) -> Option<&'static str> {
             | Call::Nice(_)
             | Call::Slice { .. }
             | Call::Uclamp { .. },
-        ) => Some("changes how a kworker is scheduled; expected no such step in what kworkers do"),
+        ) => Some("changes how a kworker is scheduled; remove it from the work of kworkers"),
         _ => None,
     }
 }
@@ -106,10 +108,10 @@ fn transactions(program: &Program) -> Result<(), WrongStep> {
     let begins = |op: &Op| *op == Op::Begin || matches!(op.call(), Some(Call::Ask { .. }));
     match (first(begins), first(|op| *op == Op::Done)) {
         (None, Some(done)) => {
-            Err(WrongStep::new(done, "is \"done\" and there is no \"begin\"; expected one before it"))
+            Err(WrongStep::new(done, "is \"done\", but there is no \"begin\"; expected one before it"))
         }
         (Some(begin), Some(done)) if begin > done => {
-            let what = format!("is \"done\" before the first \"begin\", which is step {begin}; expected one before it");
+            let what = format!("is \"done\", but the first \"begin\" is step {begin}; expected one before it");
             Err(WrongStep::new(done, what))
         }
         _ => Ok(()),
@@ -125,14 +127,14 @@ pub(super) fn check_locks(program: &Program, name: &dyn Fn(u32) -> String) -> Re
         let wrong = |what: String| Err(WrongStep::new(step, what));
         match (*op, op.call()) {
             (_, Some(Call::Lock { mutex })) if !held.insert(mutex) => {
-                return wrong(format!("locks {}, which it holds already; it would wait for itself", name(mutex)));
+                return wrong(format!("locks {}, which it already holds: it would wait for itself", name(mutex)));
             }
             (_, Some(Call::Unlock { mutex })) if !held.remove(&mutex) => {
-                return wrong(format!("unlocks {}, which it does not hold; expected a lock before it", name(mutex)));
+                return wrong(format!("unlocks {}, which it does not hold; lock it first", name(mutex)));
             }
             (_, Some(Call::CondWait { cond, mutex })) if !held.contains(&mutex) => {
                 return wrong(format!(
-                    "waits for {} with {}, which it does not hold; expected a lock before it",
+                    "waits for {} with {}, which it does not hold; lock it first",
                     name(cond),
                     name(mutex)
                 ));
@@ -172,7 +174,7 @@ fn changed(steps: &[Op]) -> Option<u32> {
 fn check_end(step: usize, held: &BTreeSet<u32>, name: &dyn Fn(u32) -> String, op: &Op) -> Result<(), WrongStep> {
     match (op, held.first()) {
         (Op::Exit, Some(&mutex)) => {
-            let what = format!("ends the task, which holds {}; expected an unlock before it", name(mutex));
+            let what = format!("ends the task while it holds {}; unlock it first", name(mutex));
             Err(WrongStep::new(step, what))
         }
         _ => Ok(()),

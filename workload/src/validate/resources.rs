@@ -7,7 +7,8 @@ use crate::{Call, Channel, Kind, Op, Task, Workload};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 impl Workload {
-    /// Returns the kind of each resource of [`Workload::channels`], by the steps that name it; a channel if none does.
+    /// Returns the kind of each resource of [`Workload::channels`], according to the steps that name it; a channel if
+    /// none does.
     ///
     /// # Errors
     /// A resource is used as two kinds.
@@ -25,7 +26,8 @@ impl Workload {
                 let at = task.channels[number as usize];
                 let before = *kinds[at as usize].get_or_insert(kind);
                 if before != kind {
-                    let what = format!("is used as a {} and as a {}; expected one of them", before.name(), kind.name());
+                    let what =
+                        format!("is used both as a {} and as a {}; expected one use", before.name(), kind.name());
                     return Err(wrong(self, at, what));
                 }
             }
@@ -51,14 +53,14 @@ pub(super) fn check(workload: &Workload, families: &Families, nr_cpus: u32) -> R
     let kinds = workload.kinds_in(families)?;
     let workqueues = kinds.iter().filter(|kind| **kind == Kind::Workqueue).count() as u64;
     if workqueues * u64::from(nr_cpus) > TASKS_MAX {
-        let what = format!("{workqueues} workqueues have {} kworkers", workqueues * u64::from(nr_cpus));
-        let hint = "a [[workqueue]] of all instances has one on each CPU".to_owned();
+        let what = format!("{workqueues} workqueues make {} kworkers", workqueues * u64::from(nr_cpus));
+        let hint = "a [[workqueue]] that all instances share has one kworker on each CPU".to_owned();
         return Err(WorkloadError::new(About::Whole, what + "; expected fewer").with_hint(Some(hint)));
     }
     // Of a semaphore it is the count that it begins with, which a post raises.
     let empty = |(channel, kind): &(&Channel, &Kind)| channel.capacity == 0 && **kind != Kind::Semaphore;
     if let Some((channel, _)) = workload.channels.iter().zip(&kinds).find(empty) {
-        let what = "a channel that holds 0 messages; expected 1 or more";
+        let what = "the channel holds 0 messages; expected 1 or more";
         return Err(WorkloadError::new(About::Channel(channel.name.clone()), what));
     }
     let mut users = Users::default();
@@ -66,8 +68,8 @@ pub(super) fn check(workload: &Workload, families: &Families, nr_cpus: u32) -> R
         let at = |number: u32| task.channels[number as usize];
         match op.call() {
             Some(Call::Barrier { barrier }) if forked => {
-                let what = "a forked task has this barrier in its program, and the number of forked tasks is not \
-                            known; expected tasks that exist from the start";
+                let what = "a forked task uses this barrier, and the number of forked tasks is not fixed; expected \
+                            only tasks that exist from the start";
                 return Err(wrong(workload, at(barrier), what));
             }
             Some(Call::Barrier { barrier }) => *users.barriers.entry(at(barrier)).or_default() += 1,
@@ -80,7 +82,7 @@ pub(super) fn check(workload: &Workload, families: &Families, nr_cpus: u32) -> R
             Some(Call::RecvBatch { channel, room, .. }) => {
                 let capacity = workload.channels[at(channel) as usize].capacity;
                 if room > capacity {
-                    let what = format!("holds {capacity} messages, and a step waits for room of {room}");
+                    let what = format!("holds {capacity} messages, but a step waits for room for {room}");
                     return Err(wrong(workload, at(channel), what + "; expected at most what it holds"));
                 }
             }
@@ -91,7 +93,7 @@ pub(super) fn check(workload: &Workload, families: &Families, nr_cpus: u32) -> R
     for (&barrier, &tasks) in &users.barriers {
         let meet = workload.channels[barrier as usize].capacity;
         if tasks != meet {
-            let what = format!("{meet} tasks meet at this barrier, and {tasks} have it in their programs");
+            let what = format!("{meet} tasks meet at this barrier, but {tasks} have it in their programs");
             return Err(wrong(workload, barrier, what + "; expected the same number"));
         }
     }
@@ -102,16 +104,18 @@ fn conditions(workload: &Workload, users: &Users) -> Result<(), WorkloadError> {
     for (&cond, mutexes) in &users.waiters {
         if mutexes.len() > 1 {
             let names: Vec<_> = mutexes.iter().map(|&mutex| workload.channels[mutex as usize].name.as_str()).collect();
-            let what = format!("is waited for with {}; expected one mutex for all who wait", names.join(" and "));
+            let what = format!("is waited for with {}; expected the same mutex for all waits", names.join(" and "));
             return Err(wrong(workload, cond, what));
         }
         if !users.signalled.contains(&cond) {
-            return Err(wrong(workload, cond, "is waited for, and nobody signals it; expected somebody who does"));
+            return Err(wrong(workload, cond, "is waited for, but nothing signals it; add a signal"));
         }
     }
     match users.signalled.iter().find(|cond| !users.waiters.contains_key(cond)) {
         None => Ok(()),
-        Some(&cond) => Err(wrong(workload, cond, "is signalled, and nobody waits for it; expected somebody who does")),
+        Some(&cond) => {
+            Err(wrong(workload, cond, "is signalled, but nothing waits for it; add a wait, or remove the signal"))
+        }
     }
 }
 

@@ -79,7 +79,7 @@ fn every_number_has_an_origin_and_what_no_source_gives_says_that_it_is_assumed()
 fn tasks_of_a_model_never_outgrow_memory() {
     let error = make("hackbench:process-pipe", 5_000, &[("fds", 100)]).unwrap_err();
     assert_eq!(error.about, About::Load);
-    assert_eq!(error.what, "5000 instances are 1000001 tasks; expected 1000000 at most");
+    assert_eq!(error.what, "5000 instances make 1000001 tasks; expected at most 1000000");
 }
 
 #[test]

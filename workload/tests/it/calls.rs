@@ -50,16 +50,16 @@ fn refused(programs: &[&[Op]], expected: &str) {
 #[test]
 fn a_mutex_is_unlocked_by_who_holds_it_and_locked_by_who_does_not() {
     assert_eq!(says(&[&[lock(0), lock(1), SOME, unlock(0), unlock(1), AGAIN]]), None);
-    let unlocks = "which it does not hold; expected a lock before it";
+    let unlocks = "which it does not hold; lock it first";
     refused(&[&[SOME, unlock(0)]], &format!("program p0, step 1: unlocks r0, {unlocks}"));
     refused(&[&[lock(0), unlock(0), unlock(0)]], &format!("program p0, step 2: unlocks r0, {unlocks}"));
     refused(&[&[lock(1), unlock(0)]], &format!("program p0, step 1: unlocks r0, {unlocks}"));
-    refused(&[&[lock(0), lock(0)]], "program p0, step 1: locks r0, which it holds already; it would wait for itself");
+    refused(&[&[lock(0), lock(0)]], "program p0, step 1: locks r0, which it already holds: it would wait for itself");
 }
 
 #[test]
 fn a_mutex_is_held_neither_at_the_end_nor_more_with_each_round() {
-    let ends = "ends the task, which holds r0; expected an unlock before it";
+    let ends = "ends the task while it holds r0; unlock it first";
     refused(&[&[lock(0), SOME]], &format!("program p0, step 1: {ends}"));
     refused(&[&[lock(0), Op::Exit]], &format!("program p0, step 1: {ends}"));
     refused(
@@ -81,13 +81,13 @@ fn who_waits_for_a_condition_holds_its_mutex_and_is_signalled() {
     assert_eq!(says(&[waits, &[SOME, Op::Call(Call::Broadcast { cond: 1 }), AGAIN]]), None);
     refused(
         &[&[cond_wait(1, 0), SOME], signals],
-        "program p0, step 0: waits for r1 with r0, which it does not hold; expected a lock before it",
+        "program p0, step 0: waits for r1 with r0, which it does not hold; lock it first",
     );
-    refused(&[waits], "channel r1: is waited for, and nobody signals it; expected somebody who does");
-    refused(&[signals], "channel r1: is signalled, and nobody waits for it; expected somebody who does");
+    refused(&[waits], "channel r1: is waited for, but nothing signals it; add a signal");
+    refused(&[signals], "channel r1: is signalled, but nothing waits for it; add a wait, or remove the signal");
     refused(
         &[waits, &[lock(2), cond_wait(1, 2), unlock(2), SOME], signals],
-        "channel r1: is waited for with r0 and r2; expected one mutex for all who wait",
+        "channel r1: is waited for with r0 and r2; expected the same mutex for all waits",
     );
 }
 
@@ -97,7 +97,7 @@ fn as_many_tasks_have_a_barrier_as_meet_there() {
     assert_eq!(says(&[meets, meets]), None);
     let says_2 = |tasks| {
         format!(
-            "channel r0: 2 tasks meet at this barrier, and {tasks} have it in their programs; expected the same number"
+            "channel r0: 2 tasks meet at this barrier, but {tasks} have it in their programs; expected the same number"
         )
     };
     refused(&[meets], &says_2(1));
@@ -108,16 +108,16 @@ fn as_many_tasks_have_a_barrier_as_meet_there() {
     let mut workload = tasks_of(&[forks, meets]);
     workload.tasks.truncate(1);
     let error = workload.validate(1).unwrap_err().to_string();
-    assert!(error.starts_with("channel r0: a forked task has this barrier in its program"), "{error}");
+    assert!(error.starts_with("channel r0: a forked task uses this barrier"), "{error}");
 }
 
 #[test]
 fn a_resource_is_one_thing() {
     let send = Op::Send { channel: 0, sync: false };
-    refused(&[&[send, lock(0), unlock(0)]], "channel r0: is used as a channel and as a mutex; expected one of them");
+    refused(&[&[send, lock(0), unlock(0)]], "channel r0: is used both as a channel and as a mutex; expected one use");
     refused(
         &[&[signal(1), SOME], &[SOME, meet(1)]],
-        "channel r1: is used as a condition and as a barrier; expected one of them",
+        "channel r1: is used both as a condition and as a barrier; expected one use",
     );
     let workload = tasks_of(&[&[lock(0), cond_wait(1, 0), unlock(0)], &[signal(1), Op::Recv { channel: 3 }]]);
     assert_eq!(workload.kinds(), Ok(vec![Kind::Mutex, Kind::Condition, Kind::Channel, Kind::Channel]));
@@ -126,13 +126,13 @@ fn a_resource_is_one_thing() {
 #[test]
 fn numbers_of_calls_are_in_their_ranges() {
     let timer = |period_ns| Op::Call(Call::Timer { timer: 0, period_ns, mode: TimerMode::Relative });
-    refused(&[&[timer(0)]], "program p0, step 0: a timer with a period of 0; expected more than 0");
+    refused(&[&[timer(0)]], "program p0, step 0: the timer's period is 0; expected more than 0");
     refused(&[&[Op::Call(Call::Nice(20))]], "program p0, step 0: nice is 20; expected -20 to 19");
     let batch = |room| Op::Call(Call::RecvBatch { channel: 0, room, all: false });
     refused(&[&[batch(0)]], "program p0, step 0: waits for room of 0 messages; expected 1 or more");
     refused(
         &[&[batch(3)]],
-        "channel r0: holds 2 messages, and a step waits for room of 3; expected at most what it holds",
+        "channel r0: holds 2 messages, but a step waits for room for 3; expected at most what it holds",
     );
     assert_eq!(says(&[&[batch(2), timer(1), Op::Call(Call::Nice(-20)), AGAIN]]), None);
 }

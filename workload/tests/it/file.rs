@@ -242,7 +242,7 @@ fn unknown_names_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("{sleep = \"1.5ms\"}", "{sleep = \"1.5ms\", run = \"1us\"}"),
-        "22: `program.ops`: run and sleep in one step; expected a step for each"
+        "22: `program.ops`: one step has both run and sleep; expected a separate step for each"
     );
 }
 
@@ -271,7 +271,7 @@ fn values_out_of_range_say_the_range() {
         (
             "metric = \"throughput\"\nunit = \"u\"",
             "metric = \"time\"\nunit = \"u\"",
-            "5: `workload.unit`: a time is in seconds; expected \"s\", found \"u\"",
+            "5: `workload.unit`: time is measured in seconds; expected \"s\", found \"u\"",
         ),
         (
             "metric = \"throughput\"\nunit = \"u\"\nbetter = \"lower\"",
@@ -310,7 +310,7 @@ fn affinities_have_cpus_and_the_machine_has_them() {
     let cpus = |list: &str| changed("\"0-1,3\"", list);
     let expected = "40: `task.cpus`: expected CPUs from 0 to 8191, such as 0-3,8, found";
     assert_eq!(cpus("\"\""), format!("{expected} ``"));
-    assert_eq!(cpus("\"3-1\""), "40: `task.cpus`: expected the lower number of a range first, found `3-1`");
+    assert_eq!(cpus("\"3-1\""), "40: `task.cpus`: expected a range with its lower number first, found `3-1`");
     assert_eq!(cpus("\"all\""), format!("{expected} `all`"));
     assert_eq!(cpus("[0]"), "40: `task.cpus`: expected text in quotes, found [0]");
     assert_eq!(
@@ -331,10 +331,10 @@ fn repeats_go_back_and_nothing_is_unreachable() {
         repeat("{to = 99, times = 2}"),
         "21: `program.ops`: step 5 goes back to step 99; expected an earlier step, 0 to 4"
     );
-    assert_eq!(repeat("{to = 1}"), "22: `program.ops`: step 6 is never reached: the program never gets past step 5");
+    assert_eq!(repeat("{to = 1}"), "22: `program.ops`: step 6 is never reached: the program does not get past step 5");
     assert_eq!(
         changed("\"wait\"", "\"exit\""),
-        "22: `program.ops`: step 8 is never reached: the program never gets past step 7"
+        "22: `program.ops`: step 8 is never reached: the program does not get past step 7"
     );
     assert_eq!(
         changed("{softirq = \"800ns\"}", "{repeat = {to = 0}}"),
@@ -355,43 +355,43 @@ fn loops_in_which_no_time_can_pass_are_refused_at_their_step() {
 fn what_counts_nothing_or_comes_twice_is_refused() {
     assert_eq!(
         changed("\"done\"", "\"begin\""),
-        "17: `program`: no program has the step \"done\"; expected one, it counts the metric"
+        "17: `program`: no program has the step \"done\", which counts the metric; add it to one"
     );
     assert_eq!(
         changed("\"begin\"", "{run = \"1us\"}"),
-        "21: `program.ops`: step 4 is \"done\" and there is no \"begin\"; expected one before it"
+        "21: `program.ops`: step 4 is \"done\", but there is no \"begin\"; expected one before it"
     );
     assert_eq!(
         changed("name = \"log\"", "name = \"request\""),
-        "13: `channel.name`: \"request\" is given twice; expected another name"
+        "13: `channel.name`: the name \"request\" is used twice; expected another name"
     );
     assert_eq!(
         changed("name = \"child\"", "name = \"worker\""),
-        "26: `program.name`: \"worker\" is given twice; expected another name"
+        "26: `program.name`: the name \"worker\" is used twice; expected another name"
     );
     assert_eq!(
         changed("name = \"logger\"\nprogram", "name = \"worker\"\nprogram"),
-        "43: `task.name`: \"worker\" is given twice; expected another name"
+        "43: `task.name`: the name \"worker\" is used twice; expected another name"
     );
     assert_eq!(
         changed("per_instance = 2", "per_instance = 2\ncount = 3"),
-        "37: `task.count`: both count and per_instance are given; expected count for tasks that every load has, \
-         per_instance for those of each instance"
+        "37: `task.count`: give `count` or `per_instance`, not both: `count` for tasks that every load has, \
+         `per_instance` for tasks of each instance"
     );
     assert_eq!(
         changed("program = \"logger\"", "program = \"child\""),
-        "30: `program.name`: no task runs, forks or queues this program; expected one that does"
+        "30: `program.name`: no task runs, forks or queues this program; use it or remove it"
     );
     assert_eq!(
         changed("per_instance = 2", "count = 2"),
-        "36: `task.count`: tasks with a count belong to no instance, but each instance has its own channel \
-         \"request\"; expected per_instance = false there, or per_instance here"
+        "36: `task.count`: tasks with a `count` belong to no instance, but each instance has its own channel \
+         \"request\"; set per_instance = false there, or use `per_instance` here"
     );
 }
 
 #[test]
 fn what_is_no_toml_or_no_file_is_refused() {
-    assert!(changed("case = \"c\"", "case = ").starts_with("3: this is not TOML: "));
+    assert!(changed("case = \"c\"", "case = ").starts_with("3: this is not valid TOML: "));
     let error = describe("no/such.toml").unwrap_err().to_string();
     assert!(error.starts_with("no/such.toml: the file cannot be read: "), "{error}");
     let end = "; expected a workload (.toml)\n  hint: `wakelab workload list` shows the workloads that need no file";
@@ -407,14 +407,14 @@ fn a_file_has_no_options_and_bounds_its_tasks() {
     assert_eq!(error.about, About::Param("send".to_owned()));
     assert_eq!(error.what, "a workload from a file has no parameters, but send was given");
     let error = build(name, Load::Instances(1_000), 4, &BTreeMap::new()).unwrap_err();
-    assert_eq!(error.to_string(), "1000 instances are 1000001 tasks; expected 1000000 at most");
+    assert_eq!(error.to_string(), "1000 instances make 1000001 tasks; expected at most 1000000");
 }
 
 #[test]
 fn a_transaction_is_not_done_before_it_has_begun() {
     assert_eq!(
         changed("\"begin\", {run", "\"done\", \"begin\", {run"),
-        "20: `program.ops`: step 0 is \"done\" before the first \"begin\", which is step 1; expected one before it"
+        "20: `program.ops`: step 0 is \"done\", but the first \"begin\" is step 1; expected one before it"
     );
 }
 
@@ -423,7 +423,7 @@ fn a_time_until_all_have_exited_needs_tasks_that_exit() {
     let timed = "metric = \"time\"\nunit = \"s\"";
     let error = changed("metric = \"throughput\"\nunit = \"u\"", timed);
     let expected =
-        "repeats for ever, but the metric is the time until all tasks have exited; expected a number of times";
+        "repeats for ever, but the metric is the time until all tasks have exited; expected a limited number of times";
     assert_eq!(error, format!("22: `program.ops`: step 9 {expected}"));
 }
 
@@ -431,10 +431,10 @@ fn a_time_until_all_have_exited_needs_tasks_that_exit() {
 fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
     assert_eq!(
         changed("\"throughput\"", "\"power\""),
-        "4: `workload.metric`: no metric \"power\" is computed of a run; expected throughput, time, latency_50pct, \
-         latency_90pct, latency_99pct, latency_99.9pct, latency_max, latency_mean, rate_20pct, rate_50pct, rate_90pct, \
-         rate_max, frame_mean, frame_max, missed_16ms, missed_periods, slack_mean\n  hint: \"done\" in a program \
-         counts one more transaction, whose unit is `unit`"
+        "4: `workload.metric`: unknown metric \"power\"; expected throughput, time, latency_50pct, latency_90pct, \
+         latency_99pct, latency_99.9pct, latency_max, latency_mean, rate_20pct, rate_50pct, rate_90pct, rate_max, \
+         frame_mean, frame_max, missed_16ms, missed_periods, slack_mean\n  hint: \"done\" in a program counts one more \
+         transaction, whose unit is `unit`"
     );
     assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean `throughput`?"));
 }
@@ -445,14 +445,19 @@ fn a_latency_is_in_microseconds_and_less_is_better() {
         let more = "metric = \"throughput\"\nunit = \"u\"\nbetter = \"lower\"";
         changed(more, &format!("metric = \"latency_99pct\"\nunit = \"{unit}\"\nbetter = \"{better}\""))
     };
-    assert!(header("ns", "lower").contains("unit`: a latency is in microseconds; expected \"us\", found \"ns\""));
+    assert!(
+        header("ns", "lower").contains("unit`: latency is measured in microseconds; expected \"us\", found \"ns\"")
+    );
     assert!(header("us", "higher").contains("less latency is better; expected \"lower\", found \"higher\""));
     let slack = |unit: &str, better: &str| {
         let more = "metric = \"throughput\"\nunit = \"u\"\nbetter = \"lower\"";
         changed(more, &format!("metric = \"slack_mean\"\nunit = \"{unit}\"\nbetter = \"{better}\""))
     };
     for (unit, better) in [("ms", "higher"), ("us", "lower")] {
-        assert!(slack(unit, better).contains("slack is in microseconds, and more is better"), "{unit} {better}");
+        assert!(
+            slack(unit, better).contains("slack is measured in microseconds, and more is better"),
+            "{unit} {better}"
+        );
     }
 }
 
@@ -465,8 +470,8 @@ fn forks_without_end_are_refused_although_time_passes() {
     );
     assert_eq!(
         changed("{send = \"log\"}, \"exit\"", "{fork = \"worker\"}, \"exit\""),
-        "22: `program.ops`: step 6 forks child, which leads back to this program: tasks without end\n  hint: let what \
-         goes on for ever repeat, and fork only programs that do not lead back here"
+        "22: `program.ops`: step 6 forks child, which leads back to this program: tasks without end\n  hint: use \
+         `repeat` for what goes on for ever, and fork only programs that do not lead back here"
     );
 }
 
@@ -494,12 +499,14 @@ fn where_no_task_is_by_instance_the_load_is_1_and_shown_as_tasks() {
     let error = read(COUNTED, 2).unwrap_err();
     assert_eq!(error.about, About::Load);
     assert!(error.what.starts_with("the load is 2 instances, but all tasks of "), "{error}");
-    assert!(error.what.ends_with(".toml have a count; expected 1"), "{error}");
+    assert!(error.what.ends_with(".toml have a fixed `count`; expected a load of 1"), "{error}");
     for key in ["load_label = \"pairs\"", "ramp = \"1ms\""] {
         let error = says(&COUNTED.replace("better = \"higher\"", &format!("better = \"higher\"\n{key}")));
         let name = key.split(' ').next().unwrap();
         assert!(
-            error.starts_with(&format!("7: `workload.{name}`: the key is about instances, but all tasks have a count")),
+            error.starts_with(&format!(
+                "7: `workload.{name}`: this key describes instances, but all tasks have a fixed `count`"
+            )),
             "{error}"
         );
     }
@@ -548,7 +555,7 @@ fn phases_that_lead_back_and_loops_without_steps_are_refused() {
     let ops = "[\"begin\", {phase = \"a\"}, \"done\"]";
     assert_eq!(
         says(&steps(phases, ops)),
-        "17: `phase.ops.phase`: the phase a contains itself: a, then b, then a; expected no way back\n  hint: a loop \
+        "17: `phase.ops.phase`: the phase a contains itself: a, then b, then a; break the cycle\n  hint: a loop \
          repeats steps: {loop = [...], times = 10}"
     );
     assert_eq!(
@@ -557,7 +564,7 @@ fn phases_that_lead_back_and_loops_without_steps_are_refused() {
     );
     assert_eq!(
         says(&steps("[[phase]]\nname = \"a\"\nops = [\"yield\"]\n", "[\"begin\", \"done\"]")),
-        "13: `phase.name`: no program has this phase; expected one that does"
+        "13: `phase.name`: no program uses this phase; use it or remove it"
     );
     assert!(
         says(&steps("", "[\"begin\", {loop = []}, \"done\"]"))
@@ -569,7 +576,7 @@ fn phases_that_lead_back_and_loops_without_steps_are_refused() {
         .collect();
     let phases = format!("{doubling}[[phase]]\nname = \"p20\"\nops = [{{run = \"1us\"}}]\n");
     let error = says(&steps(&phases, "[\"begin\", {phase = \"p0\"}, \"done\"]"));
-    assert!(error.contains("`phase.ops`: the program has more than 10000 steps, its phases written out"), "{error}");
+    assert!(error.contains("`phase.ops`: with its phases expanded, the program has more than 10000 steps"), "{error}");
 }
 
 #[test]

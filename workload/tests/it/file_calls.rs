@@ -180,7 +180,7 @@ fn tasks_and_phases_ask_for_utilisation_clamps() {
         read(&GOOD.replacen("[[task]]\n", &keys, 1), 1).unwrap_err().to_string()
     };
     let error = wrong(21, 20);
-    assert!(error.contains("the minimum clamp 21 is above the maximum 20; expected no more than that"), "{error}");
+    assert!(error.contains("the minimum clamp 21 is above the maximum 20; expected at most the maximum"), "{error}");
     let error = wrong(0, 1025);
     assert!(error.contains("`task.uclamp_max`") && error.contains("1024"), "{error}");
 }
@@ -201,7 +201,7 @@ fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
     );
     assert_eq!(
         changed("name = \"m\"", "name = \"c\""),
-        "12: `condition.name`: \"c\" is given twice; expected another name"
+        "12: `condition.name`: the name \"c\" is used twice; expected another name"
     );
     assert_eq!(
         changed("room = 4, ", ""),
@@ -218,20 +218,20 @@ fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
 fn what_validation_refuses_has_its_line() {
     assert_eq!(
         changed("{lock = \"m\"}, ", ""),
-        "38: `program.ops`: step 2 waits for c with m, which it does not hold; expected a lock before it"
+        "38: `program.ops`: step 2 waits for c with m, which it does not hold; lock it first"
     );
     assert_eq!(
         changed("participants = 3", "participants = 4"),
-        "20: `barrier.participants`: 4 tasks meet at this barrier, and 3 have it in their programs; expected the same \
+        "20: `barrier.participants`: 4 tasks meet at this barrier, but 3 have it in their programs; expected the same \
          number"
     );
     assert_eq!(
         changed("{signal = \"c\"}, {broadcast = \"c\"}, ", ""),
-        "12: `condition.name`: is waited for, and nobody signals it; expected somebody who does"
+        "12: `condition.name`: is waited for, but nothing signals it; add a signal"
     );
     assert_eq!(
         changed("per_instance = false", "per_instance = false\nparticipants = 6"),
-        "17: `barrier.participants`: how many tasks meet at this barrier depends on the load; expected no \
-         `participants`, so that all tasks that use it meet"
+        "17: `barrier.participants`: how many tasks meet at this barrier depends on the load; remove `participants`, \
+         and all tasks that use it meet"
     );
 }

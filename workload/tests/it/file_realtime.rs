@@ -33,11 +33,11 @@ fn what_does_not_fit_is_told_with_its_line_and_what_was_expected() {
         assert!(line == 0 || error.contains(&place), "{error}");
         assert!(what.iter().all(|part| error.contains(part)), "{error}");
     };
-    wrong("policy = \"fifo\"", "", 13, &["expected priority = 1", "99"]);
+    wrong("policy = \"fifo\"", "", 13, &["set priority = 1", "99"]);
     wrong("policy = \"rr\"\npriority = 100", "", 14, &["1 to 99", "100"]);
     wrong("policy = \"fifo\"\npriority = 0", "", 14, &["1 to 99"]);
     wrong("priority = 5", "", 13, &["only realtime tasks have a priority", "nice"]);
-    wrong("policy = \"fifo\"\npriority = 5\nnice = 3", "", 15, &["fair class", "priority alone"]);
+    wrong("policy = \"fifo\"\npriority = 5\nnice = 3", "", 15, &["fair class", "only `priority`"]);
     wrong("policy = \"fifo\"\npriority = 5\nslice = \"3ms\"", "", 15, &["fair class"]);
     wrong("policy = \"deadlines\"", "", 13, &["fifo", "rr", "deadline"]);
     wrong("policy = \"fifo\"\npriority = 5", "{nice = 5}, ", 0, &["realtime task", "expected a program without them"]);
@@ -65,22 +65,22 @@ fn reservations_that_the_kernel_refuses_are_refused() {
         let error = read(&format!("policy = \"deadline\"\n{keys}"), "").unwrap_err().to_string();
         assert!(what.iter().all(|part| error.contains(part)), "{error}");
     };
-    wrong("", &[":13", "`task.policy`", "expected runtime ="]);
-    wrong("runtime = \"5ms\"", &[":13", "expected period ="]);
+    wrong("", &[":13", "`task.policy`", "such as runtime ="]);
+    wrong("runtime = \"5ms\"", &[":13", "such as period ="]);
     wrong("runtime = \"5ms\"\nperiod = \"0ms\"", &[":15", "expected"]);
     wrong("runtime = \"1us\"\nperiod = \"20ms\"", &[":15", "a runtime of 1000 ns; expected 1024 ns or more"]);
     wrong(
         "runtime = \"5ms\"\ndeadline = \"4ms\"\nperiod = \"20ms\"",
-        &[":16", "before the runtime of 5000000 ns is over"],
+        &[":16", "is shorter than the runtime of 5000000 ns"],
     );
     wrong("runtime = \"5ms\"\ndeadline = \"30ms\"\nperiod = \"20ms\"", &["shorter than the deadline of 30000000 ns"]);
     wrong("runtime = \"20us\"\nperiod = \"50us\"", &["expected 100 us to 4194304 us"]);
     wrong("runtime = \"20us\"\nperiod = \"5s\"", &["expected 100 us to 4194304 us"]);
     wrong("runtime = \"5ms\"\nperiod = \"20ms\"\npriority = 3", &["only realtime tasks have a priority"]);
     wrong("runtime = \"5ms\"\nperiod = \"20ms\"\nnice = 3", &["fair class"]);
-    wrong("runtime = \"5ms\"\nperiod = \"20ms\"\ncpus = \"0\"", &["EPERM", "expected no cpus"]);
+    wrong("runtime = \"5ms\"\nperiod = \"20ms\"\ncpus = \"0\"", &["EPERM", "remove `cpus`"]);
     let error = read("runtime = \"5ms\"", "").unwrap_err().to_string();
-    assert!(error.contains("expected policy = \"deadline\", too"), "{error}");
+    assert!(error.contains("set policy = \"deadline\" too"), "{error}");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn steps_and_phases_change_the_policy() {
     let fifo = Call::Realtime(Realtime::Fifo(7));
     assert_eq!(calls, [fifo, Call::Realtime(deadline(MS, 4 * MS, 4 * MS)), Call::IdlePolicy(false)]);
     let error = read("", "{policy = \"fifo\"}, ").unwrap_err().to_string();
-    assert!(error.contains("expected priority = 1"), "{error}");
+    assert!(error.contains("set priority = 1"), "{error}");
     // A realtime task that becomes a fair one can have a nice value.
     assert!(read("policy = \"fifo\"\npriority = 5", "{policy = \"normal\"}, {nice = 5}, ").is_ok());
 }
@@ -114,13 +114,13 @@ fn interrupts_have_a_rate_and_a_duration() {
     };
     wrong("time = \"2us\"", "how often a CPU is interrupted");
     wrong("per_second = 5", "how long the handler takes");
-    wrong("per_second = 5\nperiod = \"1ms\"\ntime = \"1us\"", "expected one of them");
+    wrong("per_second = 5\nperiod = \"1ms\"\ntime = \"1us\"", "give `per_second` or `period`, not both");
     wrong("per_second = 0\ntime = \"1us\"", "per_second");
     wrong("period = \"100us\"\ntime = \"0us\"", "more than 0");
-    wrong("period = \"100us\"\ntime = \"100us\"", "the next one comes after 100000 ns; expected less than that");
-    wrong("period = \"100us\"\ntime = \"60us\"\nsoftirq = \"50us\"", "takes 110000 ns with its softirq");
+    wrong("period = \"100us\"\ntime = \"100us\"", "the next one comes after 100000 ns; expected a shorter time");
+    wrong("period = \"100us\"\ntime = \"60us\"\nsoftirq = \"50us\"", "an interrupt and its softirq take 110000 ns");
     wrong("period = \"100us\"\ntime = \"60us\"\ncpus = \"9\"", "has CPU 9");
     let two =
         "period = \"100us\"\ntime = \"60us\"\n[[interrupt]]\nname = \"disk\"\nperiod = \"100us\"\ntime = \"60us\"";
-    wrong(two, "interrupts take all time of a CPU");
+    wrong(two, "interrupts take all the time of a CPU");
 }

@@ -78,9 +78,8 @@ fn more_tasks_at_once_than_memory_holds_are_refused() {
     assert_eq!(
         says(&[&[fork(1), times(0, u32::MAX), times(0, u32::MAX), times(0, u32::MAX)], &[SOME]]).unwrap(),
         format!(
-            "program p0, step 0: forks p1: there can be {} tasks at once; expected 1000000 at most\n  hint: \
-             a \"wait\" in a loop that forks keeps \
-             its tasks from adding up",
+            "program p0, step 0: forks p1: there can be {} tasks at once; expected at most 1000000\n  hint: put a \
+             \"wait\" into a loop that forks, so that its tasks do not pile up",
             u64::MAX
         )
     );

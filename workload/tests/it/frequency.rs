@@ -77,7 +77,10 @@ fn a_name_without_a_case_is_the_first_case_of_these() {
 fn a_rate_is_for_what_has_one() {
     let fails = |name: &str, load| build(name, load, 8, &BTreeMap::new()).unwrap_err();
     let error = fails("netperf:TCP_RR", Load::PerSecond(10));
-    assert_eq!((error.about, error.what.as_str()), (About::Load, "expected a load that is no rate, found 10/s"));
+    assert_eq!(
+        (error.about, error.what.as_str()),
+        (About::Load, "expected a load that is a number of instances or a percentage, found 10/s")
+    );
     let error = fails("sequential-tasks", Load::Instances(10));
     assert_eq!(error.what, "expected a load that is a rate, found 10");
     assert!(error.hint.unwrap().contains("10..400/s"));

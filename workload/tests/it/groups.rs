@@ -70,21 +70,21 @@ fn what_is_wrong_with_a_group_is_said_with_its_line() {
         ("weight = 300", "weight = 10001", "w.toml:14", "10000"),
         ("weight = 300", "weight = -5", "w.toml:14", "-5"),
         ("parent = \"system\"", "parent = \"batch\"", "w.toml:13", "comes later in the file"),
-        ("parent = \"system\"", "parent = \"build\"", "w.toml:13", "is in itself"),
+        ("parent = \"system\"", "parent = \"build\"", "w.toml:13", "is its own parent"),
         ("parent = \"system\"", "parent = \"sytem\"", "w.toml:13", "no group \"sytem\"; expected one of \"system\""),
         ("group = \"build\"", "group = \"bild\"", "w.toml:27", "no group \"bild\"; expected one of"),
-        ("idle = true", "idle = true\nweight = 5", "w.toml:19", "expected one of both"),
-        ("name = \"batch\"", "name = \"build\"", "w.toml:17", "given twice"),
+        ("idle = true", "idle = true\nweight = 5", "w.toml:19", "give `idle` or `weight`, not both"),
+        ("name = \"batch\"", "name = \"build\"", "w.toml:17", "used twice"),
         ("weight = 300", "max = \"0ms 100ms\"", "w.toml:14", "refuses a quota below 1ms; expected \"QUOTA\""),
         ("weight = 300", "max = \"-20ms\"", "w.toml:14", "\"-20ms\""),
         ("weight = 300", "max = \"20ms 2s\"", "w.toml:14", "a period below 1ms or above 1s"),
         ("weight = 300", "max = \"20ms 100ms 5ms\"", "w.toml:14", "expected \"QUOTA\" or \"QUOTA PERIOD\""),
         ("weight = 300", "max = \"20ms\"\nburst = \"30ms\"", "w.toml:15", "a burst above the quota"),
-        ("weight = 300", "burst = \"30ms\"", "w.toml:14", "expected `max`, too"),
+        ("weight = 300", "burst = \"30ms\"", "w.toml:14", "set `max` too"),
         ("weight = 300", "uclamp_max = 1025", "w.toml:14", "1024"),
         ("weight = 300", "uclamp_min = 600\nuclamp_max = 512", "w.toml:14", "above the maximum 512"),
         ("weight = 300", "cpus = \"0-\"", "w.toml:14", "0-"),
-        ("weight = 300", "cpus = \"0-3\"", "w.toml:25", "none of these CPUs is one of its group \"build\""),
+        ("weight = 300", "cpus = \"0-3\"", "w.toml:25", "none of these CPUs belongs to its group \"build\""),
     ];
     for (from, to, line, what) in cases {
         // The last case has its task on a CPU that the group has not.
@@ -121,5 +121,5 @@ fn a_group_in_a_group_has_cpus_of_that() {
     assert_eq!(cpus(&text).unwrap(), [0, 1, 2, 3]);
     assert_eq!(cpus(&text.replacen("weight = 300", "cpus = \"3-6\"", 1)).unwrap(), [3]);
     let said = cpus(&text.replacen("weight = 300", "cpus = \"4-6\"", 1)).unwrap_err().to_string();
-    assert!(said.contains("none of these CPUs is one of its parent \"system\""), "{said}");
+    assert!(said.contains("none of these CPUs belongs to its parent \"system\""), "{said}");
 }

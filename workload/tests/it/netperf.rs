@@ -100,7 +100,7 @@ fn options_set_numbers_by_name_and_say_so() {
     assert_eq!(program(&workload, "netperf").ops[1], Op::Run(wakelab_workload::Work::uniform(77, 0)));
     let send = workload.params.iter().find(|param| param.name == "send").unwrap();
     assert_eq!(send.value, 77);
-    assert!(send.origin.starts_with("given in place of "), "{}", send.origin);
+    assert!(send.origin.starts_with("given instead of "), "{}", send.origin);
 }
 
 #[test]
@@ -124,13 +124,15 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
     assert_eq!(
         error.to_string(),
         "there is no workload \"netperf:TCPRR\"; did you mean `netperf:TCP_RR` or `netperf:UDP_RR`?\n  hint: `wakelab \
-         workload list` describes all; a path ends in .toml, or in .json if it is rt-app's"
+         workload list` shows all workloads; the path of a file ends in .toml, or in .json for rt-app"
     );
-    assert!(fails("x", one, &BTreeMap::new()).to_string().contains("hint: `wakelab workload list` describes all"));
+    assert!(
+        fails("x", one, &BTreeMap::new()).to_string().contains("hint: `wakelab workload list` shows all workloads")
+    );
 
     let error = fails("netperf:TCP_RR", Load::Percent(25), &BTreeMap::new());
     assert_eq!(error.about, About::Load);
-    assert_eq!(error.what, "a load of 25% of 2 CPUs is no instance; expected 1 or more");
+    assert_eq!(error.what, "a load of 25% of 2 CPUs is less than one instance; expected 1 or more");
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn a_load_is_so_many_rt_apps_each_with_resources_of_its_own() {
     assert_eq!(channels, [("t 0", 0), ("t 1", 0), ("t 2", 1), ("t 3", 1), ("t 4", 2), ("t 5", 2)]);
     assert_eq!(
         file.copies(600_000).unwrap_err().what,
-        "600000 times a/b.json are 1200000 threads; expected 1000000 at most"
+        "600000 copies of a/b.json make 1200000 threads; expected at most 1000000"
     );
 }
 

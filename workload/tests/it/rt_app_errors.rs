@@ -22,7 +22,7 @@ fn refused(json: &str, expected: &str) {
 
 /// Refused, and let pass leniently.
 fn let_pass(json: &str, place: &str, what: &str, instead: &str) {
-    let hint = format!("--lenient (lenient = true in an experiment) makes this a warning: {instead}");
+    let hint = format!("--lenient (lenient = true in an experiment) turns this into a warning: {instead}");
     assert_eq!(parse(json, false).expect_err(json), format!("w.json:{place}: {what}\n  hint: {hint}"));
     let (_, warnings) = parse(json, true).expect(json);
     assert_eq!(warnings, [format!("w.json:{place}: {what}; read leniently, {instead}")]);
@@ -30,17 +30,17 @@ fn let_pass(json: &str, place: &str, what: &str, instead: &str) {
 
 #[test]
 fn what_is_no_json_has_its_line() {
-    refused("{\"tasks\": {\n\"t\": {\"run\": 1\n\"sleep\": 2}}}", "2: this is not JSON: Expected comma");
-    refused("{\n\"tasks\": {\"t\": {\"run\": }}}", "2: this is not JSON: Unexpected close brace");
-    refused("{\"tasks\": \n /* ", "2: this is not JSON: Unterminated comment block");
+    refused("{\"tasks\": {\n\"t\": {\"run\": 1\n\"sleep\": 2}}}", "2: this is not valid JSON: Expected comma");
+    refused("{\n\"tasks\": {\"t\": {\"run\": }}}", "2: this is not valid JSON: Unexpected close brace");
+    refused("{\"tasks\": \n /* ", "2: this is not valid JSON: Unterminated comment block");
     refused("", "1: the file is empty; expected rt-app's JSON, {\"tasks\": {...}}");
     refused("\n[1]", "2: expected an object, {\"tasks\": {...}}");
     let deep = format!("{{\"tasks\": {}", "[".repeat(100_000));
-    refused(&deep, "1: this is not JSON: Maximum nesting depth exceeded");
+    refused(&deep, "1: this is not valid JSON: Maximum nesting depth exceeded");
     // Only suspend may stand without a value.
     refused(
         "{\"tasks\": {\"t\": {\"run\",\n}}}",
-        "1: this is not JSON: Expected colon after the string or word in object property",
+        "1: this is not valid JSON: Expected colon after the string or word in object property",
     );
 }
 
@@ -51,11 +51,14 @@ fn what_is_not_there_is_named() {
         "1: `tasks`: the key is missing; expected a value such as {\"thread0\": {\"run\": 1000, \"sleep\": 9000}}",
     );
     refused("{\n\"tasks\": {}}", "2: `tasks`: expected one or more threads, found {}");
-    refused(&thread("\"priority\": 1"), "2: `tasks.t`: there is no event; expected some, such as \"run\": 1000");
+    refused(
+        &thread("\"priority\": 1"),
+        "2: `tasks.t`: there are no events; expected one or more, such as \"run\": 1000",
+    );
     refused(&thread("\"phases\": {}"), "2: `tasks.t.phases`: expected one or more phases, found {}");
     refused(
         &thread("\"phases\": {\n\"p\": {\"loop\": 2}}"),
-        "3: `tasks.t.phases.p`: there is no event; expected some, such as \"run\": 1000",
+        "3: `tasks.t.phases.p`: there are no events; expected one or more, such as \"run\": 1000",
     );
     refused(
         &thread("\"timer\": {\n\"ref\": \"unique\"}"),
@@ -63,7 +66,7 @@ fn what_is_not_there_is_named() {
     );
     refused(
         &thread("\"run\": 1,\n\"instance\": 0"),
-        "1: `tasks`: no thread is there from the start: \"instance\" is 0 in all of them; expected 1 or more in one",
+        "1: `tasks`: no thread starts: \"instance\" is 0 in all of them; set it to 1 or more in at least one",
     );
 }
 
@@ -88,7 +91,7 @@ fn values_have_their_types_and_ranges() {
     );
     refused(
         &thread("\"run\": 1,\n\"loop\": 0"),
-        "3: `tasks.t.loop`: expected how often, -1 for ever or 1 or more, found 0",
+        "3: `tasks.t.loop`: expected how often to repeat: 1 or more, or -1 for ever, found 0",
     );
     refused(
         &thread("\"run\": 1, \"cpus\": []"),
@@ -122,9 +125,9 @@ fn values_have_their_types_and_ranges() {
 fn a_key_that_is_no_event_comes_once() {
     refused(
         &thread("\"loop\": 2,\n\"run\": 1,\n\"loop\": 3"),
-        "4: `tasks.t.loop`: the key is given twice, first in line 2; expected it once",
+        "4: `tasks.t.loop`: the key is given twice, first in line 2; give it once",
     );
-    refused("{\"tasks\": {},\n\"tasks\": {}}", "2: `tasks`: the key is given twice, first in line 1; expected it once");
+    refused("{\"tasks\": {},\n\"tasks\": {}}", "2: `tasks`: the key is given twice, first in line 1; give it once");
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn unknown_keys_are_passed_over_leniently() {
 
 #[test]
 fn memrun_is_named_and_left_out_leniently() {
-    let what = "how long memrun takes is not modelled, as the model has no memory; expected a run of the time it \
+    let what = "memrun is not modelled, because the model has no memory; replace it by a \"run\" of the time that it \
                 takes on your machine";
     let memrun = "\"sleep\": 1,\n\"memrun\": {\"type\": \"chase\", \"size\": 1048576}";
     let_pass(&thread(memrun), "3: `tasks.t.memrun`", what, "it is left out");
@@ -209,7 +212,7 @@ fn a_waiter_is_never_made_a_hog() {
 fn a_semaphore_that_nobody_posts_is_refused() {
     refused(
         &thread("\"run\": 1,\n\"sem_wait\": \"work\""),
-        "3: `tasks.t.sem_wait`: nobody posts the semaphore \"work\", and the thread would wait for ever; expected a \
+        "3: `tasks.t.sem_wait`: no thread posts the semaphore \"work\", so this one would wait for ever; expected a \
          thread that does",
     );
 }
@@ -217,51 +220,51 @@ fn a_semaphore_that_nobody_posts_is_refused() {
 #[test]
 fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     let out = "it is left out";
-    let nodes = "memory of nodes is not modelled";
+    let nodes = "the memory of nodes is not modelled";
     let_pass(&thread("\"run\": 1,\n\"membind_nodes\": [0]"), "3: `tasks.t.membind_nodes`", nodes, out);
     let_pass(
         &thread("\"run\": 1,\n\"dl-period\": 5"),
         "3: `tasks.t.dl-period`",
-        "only a thread of SCHED_DEADLINE has a period and a deadline",
+        "only a SCHED_DEADLINE thread has a period and a deadline",
         out,
     );
     let_pass(
         &thread("\"run\": 1,\n\"deadline\": 5"),
         "3: `tasks.t.deadline`",
-        "parameters of SCHED_DEADLINE are called dl-runtime, dl-period and dl-deadline",
+        "the parameters of SCHED_DEADLINE are called dl-runtime, dl-period and dl-deadline",
         out,
     );
     let_pass(
         &thread("\"run\": 1, \"policy\": \"SCHED_IDLE\",\n\"dl-runtime\": 5"),
         "3: `tasks.t.dl-runtime`",
-        "only a thread of SCHED_OTHER can ask for a slice",
+        "only a SCHED_OTHER thread can ask for a slice",
         out,
     );
     refused(
         &thread("\"run\": 1,\n\"dl-runtime\": -5"),
-        "3: `tasks.t.dl-runtime`: expected us, the slice that the thread asks for, a whole number from 0 to \
+        "3: `tasks.t.dl-runtime`: expected the slice that the thread asks for, in us, a whole number from 0 to \
          2147483647, found -5",
     );
     let what = "SCHED_BATCH is not modelled; expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO, SCHED_RR or SCHED_DEADLINE";
     let json = thread("\"run\": 1, \"priority\": 50,\n\"policy\": \"SCHED_BATCH\"");
-    let_pass(&json, "3: `tasks.t.policy`", what, "it is SCHED_OTHER with nice 0");
+    let_pass(&json, "3: `tasks.t.policy`", what, "it becomes SCHED_OTHER with nice 0");
     let_pass(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"global\": {\n\"pi_enabled\": true}}",
         "2: `global.pi_enabled`",
         "mutexes with priority inheritance are not modelled",
-        "they have none",
+        "the mutexes have no priority inheritance",
     );
     let_pass(
         &thread("\"run\": 1, \"sleep\": 1,\n\"iorun\": 5"),
         "3: `tasks.t.iorun`",
-        "how long writing so many bytes to a device takes, or blocks, is not modelled; expected a run of the time it \
-         takes on your machine",
+        "the time of writing bytes to a device, or of blocking there, is not modelled; replace it by a \"run\" of the \
+         time that it takes on your machine",
         "it takes no time",
     );
     let_pass(
         &thread("\"phases\": {\"p\": {\"run\": 1}},\n\"sleep\": 1"),
         "3: `tasks.t.sleep`",
-        "the thread has phases, so that rt-app does not do this event; expected it in a phase",
+        "rt-app ignores this event, because the thread has phases; move it into a phase",
         out,
     );
     let_pass(
@@ -274,19 +277,19 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
 
 #[test]
 fn timers_that_threads_share_are_refused() {
-    let own = "each thread has its own";
-    let expected = "and one that threads share is not modelled; expected a name that begins with unique";
+    let own = "each thread gets its own";
+    let expected = "and a timer that threads share is not modelled; use a name that begins with `unique`";
     let tick = "{\"ref\": \"tick\", \"period\": 1}";
     let_pass(
         &format!("{{\"tasks\": {{\"a\": {{\"timer\": {tick}}},\n\"b\": {{\"timer1\": {tick}, \"timer2\": {tick}}}}}}}"),
         "2: `tasks.b.timer1`",
-        &format!("a has the timer \"tick\" too (line 1), {expected}"),
+        &format!("a uses the timer \"tick\" too (line 1), {expected}"),
         own,
     );
     let_pass(
         &thread(&format!("\"instance\": 3,\n\"timer\": {tick}")),
         "3: `tasks.t.timer`",
-        &format!("3 threads have the timer \"tick\", {expected}"),
+        &format!("3 threads share the timer \"tick\", {expected}"),
         own,
     );
 }
@@ -296,18 +299,18 @@ fn who_waits_is_woken_by_somebody_and_who_wakes_wakes_somebody() {
     refused(
         "{\"tasks\": {\"abcde\": {\n\"suspend\": \"abcde\", \"run\": 1}, \"b\": {\"sleep\": 1, \"resume\": \
          \"abcdf\"}}}",
-        "2: `tasks.abcde.suspend`: nobody resumes or signals \"abcde\", and the thread would wait for ever; expected \
+        "2: `tasks.abcde.suspend`: no thread resumes or signals \"abcde\", so this one would wait for ever; expected \
          a thread that does\n  hint: did you mean `abcdf`?",
     );
     let_pass(
         &thread("\"run\": 1,\n\"resume\": \"x\""),
         "3: `tasks.t.resume`",
-        "nobody suspends or waits for \"x\"",
+        "no thread suspends or waits for \"x\"",
         "it is left out",
     );
     refused(
         "{\"tasks\": {\"t\": {\"sleep\": 1,\n\"wait\": {\"ref\": \"q\", \"mutex\": \"m\"}, \"signal\": \"q\"}}}",
-        "2: `tasks.t.wait`: waits for condition q with mutex m, which it does not hold; expected a lock before it",
+        "2: `tasks.t.wait`: waits for condition q with mutex m, which it does not hold; lock it first",
     );
 }
 
@@ -315,16 +318,16 @@ fn who_waits_is_woken_by_somebody_and_who_wakes_wakes_somebody() {
 fn locks_barriers_and_forks_are_checked_with_their_lines() {
     refused(
         &thread("\"run\": 1,\n\"unlock\": \"m\""),
-        "3: `tasks.t.unlock`: unlocks mutex m, which it does not hold; expected a lock before it",
+        "3: `tasks.t.unlock`: unlocks mutex m, which it does not hold; lock it first",
     );
     refused(
         &thread("\"lock\": \"m\",\n\"run\": 1,\n\"lock\": \"m\""),
-        "4: `tasks.t.lock`: locks mutex m, which it holds already; it would wait for itself",
+        "4: `tasks.t.lock`: locks mutex m, which it already holds: it would wait for itself",
     );
     refused(
         &thread("\"run\": 1,\n\"barrier\": \"x\",\n\"barrier\": \"x\""),
-        "4: `tasks.t.barrier`: the thread meets others here already in line 3; expected another barrier\n  hint: \
-         rt-app counts each use as one more thread that is to come; give each meeting a name of its own",
+        "4: `tasks.t.barrier`: the thread already meets others here in line 3; expected another barrier\n  hint: \
+         rt-app counts each use as one more thread to wait for; give each meeting a name of its own",
     );
     refused(
         "{\"tasks\": {\"thread0\": {\"run\": 1,\n\"fork\": \"thread1\"}}}",
@@ -335,8 +338,8 @@ fn locks_barriers_and_forks_are_checked_with_their_lines() {
         "{\"tasks\": {\"a\": {\"loop\": 1, \"run\": 1, \"fork\": \"b\"}, \"b\": {\"instance\": 0, \"loop\": 1, \
          \"run\": 1,\n\"fork\": \"c\"},\n\
          \"c\": {\"instance\": 0, \"loop\": 1, \"run\": 1, \"fork\": \"b\"}}}",
-        "2: `tasks.b.fork`: forks c (forked), which leads back to this program: tasks without end\n  hint: let what \
-         goes on for ever repeat, and fork only programs that do not lead back here",
+        "2: `tasks.b.fork`: forks c (forked), which leads back to this program: tasks without end\n  hint: use \
+         `repeat` for what goes on for ever, and fork only programs that do not lead back here",
     );
     let forked_barrier = parse(
         "{\"tasks\": {\"a\": {\"loop\": 1, \"run\": 1, \"fork\": \"b\"}, \"b\": {\"instance\": 0, \"loop\": \
@@ -346,12 +349,12 @@ fn locks_barriers_and_forks_are_checked_with_their_lines() {
     assert!(
         forked_barrier
             .unwrap_err()
-            .starts_with("w.json:2: `tasks.b.barrier`: barrier x: a forked task has this barrier")
+            .starts_with("w.json:2: `tasks.b.barrier`: barrier x: a forked task uses this barrier")
     );
     let_pass(
         "{\"tasks\": {\"a\": {\"run\": 1},\n\"b\": {\"instance\": 0, \"run\": 1}}}",
         "2: `tasks.b`",
-        "\"instance\" is 0 and no thread that runs forks this one",
+        "the thread never starts: \"instance\" is 0, and no thread that runs forks it",
         "it is left out",
     );
     let timeless = parse(&thread("\"yield\": \"\""), false).unwrap_err();
@@ -381,7 +384,7 @@ fn clamps_that_sched_setattr_refuses_are_refused() {
     refused(&thread("\"run\": 1,\n\"util_max\": -2"), &format!("3: `tasks.t.util_max`: {numbers}, found -2"));
     refused(
         &thread("\"phases\": {\"p\": {\"run\": 1, \"util_max\": 8,\n\"util_min\": 9}}"),
-        "3: `tasks.t.phases.p.util_min`: expected no minimum above \"util_max\", 8, found 9",
+        "3: `tasks.t.phases.p.util_min`: expected a minimum that is not above \"util_max\", 8, found 9",
     );
 }
 
@@ -395,27 +398,24 @@ fn priorities_and_reservations_are_in_their_ranges() {
     let deadline = |keys: &str| thread(&format!("\"policy\": \"SCHED_DEADLINE\", \"run\": 1,\n{keys}"));
     refused(
         &deadline("\"dl-period\": 20000"),
-        "2: `tasks.t`: SCHED_DEADLINE without \"dl-runtime\"; expected \"dl-runtime\" and \"dl-period\", us",
+        "2: `tasks.t`: SCHED_DEADLINE needs a reservation; set \"dl-runtime\" and \"dl-period\", in us",
     );
     refused(
         &deadline("\"dl-runtime\": 5000, \"dl-period\": 4000"),
-        "3: `tasks.t.dl-period`: a deadline of 4000000 ns, before the runtime of 5000000 ns is over; expected the \
-         runtime or more",
+        "3: `tasks.t.dl-period`: the deadline of 4000000 ns is shorter than the runtime of 5000000 ns; expected at \
+         least the runtime",
     );
     refused(
         &deadline("\"dl-runtime\": 10, \"dl-period\": 0"),
-        "3: `tasks.t.dl-period`: a deadline of 0 ns, before the runtime of 10000 ns is over; expected the \
-         runtime or more",
+        "3: `tasks.t.dl-period`: the deadline of 0 ns is shorter than the runtime of 10000 ns; expected at least the \
+         runtime",
     );
     refused(
         &deadline("\"dl-runtime\": 5000, \"dl-period\": 20000, \"cpus\": [0]"),
-        "3: `tasks.t.cpus`: sched_setattr() gives SCHED_DEADLINE to threads that may use all CPUs only (EPERM \
-         otherwise); expected no \"cpus\"",
+        "3: `tasks.t.cpus`: sched_setattr() gives SCHED_DEADLINE only to threads that may use all CPUs (EPERM \
+         otherwise); remove \"cpus\"",
     );
     let json = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_DEADLINE\", \"dl-runtime\": 5000, \"loop\": 1,\n\
                 \"fork\": \"b\", \"run\": 1},\n\"b\": {\"instance\": 0, \"loop\": 1, \"run\": 1}}}";
-    refused(
-        json,
-        "2: `tasks.a.fork`: a thread of SCHED_DEADLINE cannot fork (EAGAIN); expected a thread of another policy",
-    );
+    refused(json, "2: `tasks.a.fork`: a SCHED_DEADLINE thread cannot fork (EAGAIN); use another policy for it");
 }

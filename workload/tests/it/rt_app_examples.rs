@@ -13,14 +13,14 @@ enum Outcome {
 }
 use Outcome::{Lenient, Refused, Runs};
 
-const OLD: &str = "this is of the grammar before rt-app 1.0 (exec, lock_order, resources in threads), which rt-app no \
+const OLD: &str = "this is the grammar of rt-app before 1.0 (exec, lock_order, resources in threads), which rt-app no \
                    longer reads; expected events, such as \"run\": 1000";
 const NO_TASKS: &str = "the key is missing; expected a value such as {\"thread0\": {\"run\": 1000, \"sleep\": 9000}}";
 
 /// What becomes of each: its path, the line and key of what is refused.
 fn outcomes() -> Vec<(&'static str, &'static str, Outcome)> {
-    let mem = "how long writing so many bytes to memory takes is not modelled; expected a run of the time it takes on \
-               your machine";
+    let mem = "the time of writing bytes to memory is not modelled; replace it by a \"run\" of the time that it takes \
+               on your machine";
     vec![
         ("browser-long.json", "", Runs(9)),
         ("browser-short.json", "", Runs(9)),

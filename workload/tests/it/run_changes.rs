@@ -71,32 +71,35 @@ fn changes_are_read_in_the_order_of_their_times() {
 fn what_cannot_be_is_refused() {
     for (change, expected) in [
         ("offline = \"1\"", "`change.at`: the key is missing; expected when it happens"),
-        ("at = \"1s\"", "expected offline or online with CPUs"),
+        ("at = \"1s\"", "expected `offline` or `online` with CPUs"),
         ("at = \"1s\"\noffline = \"0-1\"", "CPU 0 cannot go offline; expected CPUs from 1 on"),
-        ("at = \"1s\"\noffline = \"1\"\nonline = \"2\"", "offline and online in one change"),
-        ("at = \"1s\"\nonline = \"1\"", "CPU 1 is online already; expected another CPU"),
-        ("at = \"1s\"\noffline = \"1\"\ngroup = \"build\"", "a change with offline is of no group"),
+        ("at = \"1s\"\noffline = \"1\"\nonline = \"2\"", "one change has both offline and online"),
+        ("at = \"1s\"\nonline = \"1\"", "CPU 1 is already online; expected another CPU"),
+        ("at = \"1s\"\noffline = \"1\"\ngroup = \"build\"", "a change with offline concerns no group"),
         ("at = \"1s\"\nweight = 5", "expected the name of a [[group]]"),
-        ("at = \"1s\"\ngroup = \"/\"\nweight = 5", "the root stays, and has no settings"),
+        ("at = \"1s\"\ngroup = \"/\"\nweight = 5", "the root group cannot be removed or changed"),
         ("at = \"1s\"\ngroup = \"none\"\nweight = 5", "there is no group \"none\""),
         ("at = \"1s\"\ngroup = \"build\"\nweight = 0", "1 to 10000"),
-        ("at = \"1s\"\ngroup = \"build\"\nweight = 5\nburst = \"1ms\"", "a burst needs a quota"),
-        ("at = \"1s\"\ngroup = \"build\"\nmax = \"max\"\nburst = \"1ms\"", "a burst needs a quota"),
-        ("at = \"1s\"\ngroup = \"build\"\nmade = false", "`change.made`: expected true, or no such change"),
+        ("at = \"1s\"\ngroup = \"build\"\nweight = 5\nburst = \"1ms\"", "`burst` needs a quota"),
+        ("at = \"1s\"\ngroup = \"build\"\nmax = \"max\"\nburst = \"1ms\"", "`burst` needs a quota"),
+        ("at = \"1s\"\ngroup = \"build\"\nmade = false", "`change.made`: expected true; to undo it, remove the change"),
         (
             "at = \"1s\"\ngroup = \"build\"\nmade = true",
-            "build is made, and task u starts in it; expected a later start",
+            "task u starts in build before the group is made; let it start later",
         ),
         (
             "at = \"1s\"\ngroup = \"pinned\"\nremoved = true\n[[change]]\nat = \"2s\"\ngroup = \"pinned\"\nweight = 7",
-            "the change at 2s: pinned is not there; expected a group that is",
+            "the change at 2s: the group pinned does not exist at that time; expected one that does",
         ),
         (
             "at = \"1s\"\ngroup = \"pinned\"\nweight = 7\n[[change]]\nat = \"2s\"\ngroup = \"pinned\"\nmade = true",
-            "the change at 1s: pinned is not there; expected a group that is",
+            "the change at 1s: the group pinned does not exist at that time; expected one that does",
         ),
         ("at = \"1s\"\ngroup = \"build\"\ntask = \"v\"", "there is no task \"v\"; expected the name of a [[task]]"),
-        ("at = \"1s\"\ngroup = \"pinned\"\ntask = \"u\"", "u moves to a group with other cpus, which is not modelled"),
+        (
+            "at = \"1s\"\ngroup = \"pinned\"\ntask = \"u\"",
+            "u moves to a group with other `cpus`, which is not modelled",
+        ),
     ] {
         let error = refused(change);
         assert!(error.contains(expected), "{change}: {error}");
@@ -104,7 +107,7 @@ fn what_cannot_be_is_refused() {
     let mut nested = read("[[change]]\nat = \"1s\"\ngroup = \"pinned\"\nmade = true\n", 1).unwrap();
     nested.groups.push(Group { name: "inner".to_owned(), parent: 2, weight: 100, ..Group::default() });
     let error = nested.validate(4).unwrap_err().to_string();
-    assert!(error.contains("inner is in pinned, which is made later"), "{error}");
+    assert!(error.contains("inner is made before its parent pinned"), "{error}");
     let after = format!("{FILE}[[change]]\nat = \"1s\"\noffline = \"9\"\n");
     let workload = from_toml(&after, Path::new("w.toml"), 1).unwrap();
     let error = workload.validate(4).unwrap_err().to_string();

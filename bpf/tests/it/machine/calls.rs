@@ -92,7 +92,7 @@ fn kernel_functions_call_programs_again() {
     assert_eq!(machine.kfunc_counts(), [5]);
     assert_eq!(machine.take_counts(), Default::default());
     let fault = machine.call(&mut kernel, 0, &[100]).unwrap_err();
-    assert!(fault.to_string().contains("programs called each other 16 deep"), "{fault}");
+    assert!(fault.to_string().contains("programs called each other 16 levels deep"), "{fault}");
     assert_eq!(fault.calls.len(), 15);
     // It goes on as if nothing had been.
     assert_eq!(machine.call(&mut kernel, 0, &[4]), Ok(17));
@@ -195,7 +195,7 @@ fn all_that_is_missing_is_in_one_error() {
     let refused = Machine::new(image, &Limits::default(), 8, &|_| false).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the object needs what the machine does not have:\nmaps: map odd is Other(30)\n\
-         helpers: bpf_get_current_cgroup_id(), of main(), second()\nkernel functions: scx_bpf_kick_cpu"
+        "the object needs features that the machine does not have:\nmaps: map odd is Other(30)\nhelpers: \
+         bpf_get_current_cgroup_id(), of main(), second()\nkernel functions: scx_bpf_kick_cpu"
     );
 }

@@ -22,18 +22,17 @@ fn expect(text: &str, message: &str) {
 fn a_read_outside_of_a_region_says_which_region_is_near() {
     expect(
         "fn main\nr1 = &array + 24\nr0 = *(u64 *)(r1 + 4)\nexit",
-        "test.bpf.c:3: read of 8 bytes at 0x20000001c, which no region has: array has 32 bytes, and this is at byte \
-         28, \
-         in main()\n    r0 = *(u64 *)(r1 + 4)",
+        "test.bpf.c:3: read of 8 bytes at 0x20000001c, which is in no region: array has 32 bytes, but this is at byte \
+         28, in main()\n    r0 = *(u64 *)(r1 + 4)",
     );
     expect(
         "fn main\nr1 = &array\nr0 = *(u8 *)(r1 - 3)\nexit",
-        "test.bpf.c:3: read of 1 byte at 0x1fffffffd, which no region has: 3 bytes before array, in main()\n    \
-         r0 = *(u8 *)(r1 - 3)",
+        "test.bpf.c:3: read of 1 byte at 0x1fffffffd, which is in no region: 3 bytes before array, in main()\n    r0 \
+         = *(u8 *)(r1 - 3)",
     );
     expect(
         "fn main\nr1 = 0x123456789a ll\nr0 = *(u32 *)(r1 + 0)\nexit",
-        "test.bpf.c:3: read of 4 bytes at 0x123456789a, which no region has: it is not an address, in main()\n    \
+        "test.bpf.c:3: read of 4 bytes at 0x123456789a, which is in no region: it is not an address, in main()\n    \
          r0 = *(u32 *)(r1 + 0)",
     );
 }
@@ -42,9 +41,8 @@ fn a_read_outside_of_a_region_says_which_region_is_near() {
 fn a_write_outside_of_the_stack_is_a_fault() {
     expect(
         "fn main\n*(u64 *)(r10 + 0) = 1\nexit",
-        "test.bpf.c:2: write of 8 bytes at 0x300000200, which no region has: the stack frame has 512 bytes, and this \
-         is \
-         at byte 512, in main()\n    *(u64 *)(r10 + 0) = 1",
+        "test.bpf.c:2: write of 8 bytes at 0x300000200, which is in no region: the stack frame has 512 bytes, but this \
+         is at byte 512, in main()\n    *(u64 *)(r10 + 0) = 1",
     );
     let below = fault(assemble("fn main\n*(u8 *)(r10 - 513) = 1\nexit", Vec::new()));
     assert!(matches!(below.kind, FaultKind::BadWrite(_)), "{below}");
@@ -57,9 +55,8 @@ fn null_reads_as_zero_and_cannot_be_written() {
     assert_eq!(machine.take_counts().null_reads, 1);
     expect(
         "fn main\nr1 = 0\n*(u64 *)(r1 + 16) = 1\nexit",
-        "test.bpf.c:3: write of 8 bytes at 0x10, which no region has: this is NULL, or a member of what NULL points \
-         to, \
-         in main()\n    *(u64 *)(r1 + 16) = 1",
+        "test.bpf.c:3: write of 8 bytes at 0x10, which is in no region: this is NULL, or a member of a struct at \
+         NULL, in main()\n    *(u64 *)(r1 + 16) = 1",
     );
 }
 
@@ -88,7 +85,10 @@ fn an_endless_loop_ends_at_the_limit() {
         assert_eq!(fault.kind, FaultKind::Endless { insns: 1000 });
         let insns = machine.take_counts().insns;
         assert!((1000..1010).contains(&insns), "{insns}");
-        assert!(fault.to_string().contains("the call has executed 1000 instructions, as many as one may"), "{fault}");
+        assert!(
+            fault.to_string().contains("the call has executed 1000 instructions, the limit for one call"),
+            "{fault}"
+        );
     }
 }
 
@@ -97,9 +97,8 @@ fn the_callers_of_a_fault_are_named() {
     let text = "fn main\ncall middle\nexit\nfn middle\nr1 = 0\n\ncall inner\nexit\nfn inner\n*(u8 *)(r1 + 0) = 1\nexit";
     expect(
         text,
-        "test.bpf.c:10: write of 1 byte at 0x0, which no region has: this is NULL, or a member of what NULL points \
-         to, in \
-         inner(), called by middle() at test.bpf.c:7, called by main() at test.bpf.c:2\n    *(u8 *)(r1 + 0) = 1",
+        "test.bpf.c:10: write of 1 byte at 0x0, which is in no region: this is NULL, or a member of a struct at NULL, \
+         in inner(), called by middle() at test.bpf.c:7, called by main() at test.bpf.c:2\n    *(u8 *)(r1 + 0) = 1",
     );
 }
 
@@ -126,11 +125,11 @@ fn functions_may_call_each_other_8_deep() {
 fn locks_are_taken_and_given_back_once() {
     expect(
         "fn main\nr1 = &array\ncall 94\nexit",
-        "test.bpf.c:3: the lock at 0x200000000 is unlocked, and is not held, in main()\n    call 94",
+        "test.bpf.c:3: the lock at 0x200000000 is unlocked, but it is not held, in main()\n    call 94",
     );
     expect(
         "fn main\nr6 = &array\nr1 = r6; call 93\nr1 = r6; call 93\nexit",
-        "test.bpf.c:4: the lock at 0x200000000 is locked while it is held, in main()\n    call 93",
+        "test.bpf.c:4: the lock at 0x200000000 is locked while it is already held, in main()\n    call 93",
     );
     let held = "fn main\nr1 = &array\ncall 93\nr0 = 0; exit";
     expect(held, "test.bpf.c:2: the program ended with the lock at 0x200000000 held, in main()\n    r1 = &array");
@@ -154,7 +153,7 @@ fn what_is_released_twice_or_never_is_a_fault() {
     let leak = "fn main\nagain:\nkcall bpf_cpumask_create\ngoto again";
     let mut machine = limited(assemble(leak, Vec::new()), Limits { objects: 100, ..Limits::default() });
     let fault = machine.call(&mut TestKernel::default(), 0, &[]).unwrap_err();
-    assert!(fault.to_string().contains("programs hold 100 objects, as many as they may"), "{fault}");
+    assert!(fault.to_string().contains("programs hold 100 objects, which is the limit"), "{fault}");
     assert_eq!(machine.objects(), 100);
 }
 
@@ -176,9 +175,8 @@ fn poison_names_its_relocation() {
     image.poisoned = vec![(1, "byte offset of task_struct.gone".to_string())];
     assert_eq!(
         fault(image).to_string(),
-        "test.bpf.c:3: instruction whose relocation this kernel's types do not satisfy: byte offset of \
-         task_struct.gone, \
-         in main()\n    r0 = 1"
+        "test.bpf.c:3: instruction whose relocation does not fit this kernel's types: byte offset of \
+         task_struct.gone, in main()\n    r0 = 1"
     );
 }
 
@@ -207,18 +205,14 @@ fn errors_of_kernel_functions_are_faults_of_the_call() {
     let text = "fn main\nr1 = 0\nkcall read_first\nexit";
     expect(
         text,
-        "test.bpf.c:3: read of 8 bytes at 0x0, which no region has: this is NULL, or a member of what NULL points to, \
-         in \
-         main()\n    kcall read_first",
+        "test.bpf.c:3: read of 8 bytes at 0x0, which is in no region: this is NULL, or a member of a struct at NULL, \
+         in main()\n    kcall read_first",
     );
     expect("fn main\nkcall refuse\nexit", "test.bpf.c:2: refuse() says no, in main()\n    kcall refuse");
-    expect(
-        "fn main\ncall 118\nexit",
-        "test.bpf.c:2: the kernel does not say what jiffies are, in main()\n    call 118",
-    );
+    expect("fn main\ncall 118\nexit", "test.bpf.c:2: the kernel does not say what jiffies is, in main()\n    call 118");
     expect(
         "fn main\nr1 = 5\ncall 1\nexit",
-        "test.bpf.c:3: bpf_map_lookup_elem() expected a map, and 0x5 is none, in main()\n    call 1",
+        "test.bpf.c:3: bpf_map_lookup_elem() expected a map, but 0x5 is not one, in main()\n    call 1",
     );
 }
 

@@ -80,7 +80,7 @@ fn a_missing_column() {
 fn a_column_twice() {
     error_is(
         SAMPLE.replacen("load,", "kernel,", 1),
-        "r.csv:1: column kernel: expected the column once, found it twice\n  hint: take one of the two out",
+        "r.csv:1: column kernel: the column appears twice; expected it once\n  hint: remove one of the two",
     );
 }
 
@@ -89,9 +89,9 @@ fn not_a_csv() {
     let bytes: Vec<u8> = (0..=255).collect();
     error_is(
         bytes,
-        "r.csv:1: expected a header line with the names of the columns, found bytes that are no text: \
-         \"\\0\\u{1}\\u{2}\\u{3}\\u{4}\\u{5}\\u{6}\\u{7}\\u{8}\\t\"\n  \
-         hint: a recording is a CSV file, plain or gzip; other compressions are not read",
+        "r.csv:1: expected a header line with the names of the columns, found bytes that are not text: \
+         \"\\0\\u{1}\\u{2}\\u{3}\\u{4}\\u{5}\\u{6}\\u{7}\\u{8}\\t\"\n  hint: a recording is a CSV file, plain or \
+         compressed with gzip; other compressions are not supported",
     );
     error_is(
         "{\"kernel\": \"6.12\"}\n",
@@ -102,9 +102,9 @@ fn not_a_csv() {
     let xz = b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F\x02\x00!\x01";
     error_is(
         xz,
-        "r.csv:1: expected a header line with the names of the columns, found bytes that are no text: \
-         \"�7zXZ\\0\\0\\u{4}�\\u{5b4}F\\u{2}\\0!\\u{1}\"\n  \
-         hint: a recording is a CSV file, plain or gzip; other compressions are not read",
+        "r.csv:1: expected a header line with the names of the columns, found bytes that are not text: \
+         \"�7zXZ\\0\\0\\u{4}�\\u{5b4}F\\u{2}\\0!\\u{1}\"\n  hint: a recording is a CSV file, plain or compressed with \
+         gzip; other compressions are not supported",
     );
 }
 
@@ -113,14 +113,14 @@ fn a_plain_file_cut_off() {
     let whole = format!("{}\n{}\n{}\n", header(), row(0), row(FORK));
     error_is(
         &whole[..whole.len() - 300],
-        "r.csv:3: expected 72 columns as in the header, found 60\n  \
-         hint: a line that was cut off has fewer; was the whole file copied?",
+        "r.csv:3: expected 72 columns as in the header, found 60\n  hint: a line that was cut off has fewer columns; \
+         was the whole file copied?",
     );
     let list = whole.rfind(' ').expect("a list");
     error_is(
         &whole[..list],
-        "r.csv:3: column cpu_group_imbalance: expected one number for each CPU, 8 in all; found 7\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column cpu_group_imbalance: expected one number for each CPU, 8 in all, found 7\n  hint: does the \
+         topo file belong to this recording?",
     );
 }
 
@@ -129,19 +129,19 @@ fn a_gzip_file_cut_off() {
     let whole = gzip(SAMPLE.as_bytes());
     error_is(
         &whole[..2],
-        "r.csv:1: expected more of the gzip stream, found its end: the file is cut off\n  \
-         hint: copy the whole file again; `gzip -t` tests it",
+        "r.csv:1: the gzip stream ends too early: the file is cut off\n  hint: copy the whole file again; `gzip -t` \
+         checks it",
     );
     error_is(
         &whole[..whole.len() / 2],
-        "r.csv:3: expected more of the gzip stream, found its end: the file is cut off\n  \
-         hint: copy the whole file again; `gzip -t` tests it",
+        "r.csv:3: the gzip stream ends too early: the file is cut off\n  hint: copy the whole file again; `gzip -t` \
+         checks it",
     );
     // Only the checksum and the length are missing, all rows are there.
     error_is(
         &whole[..whole.len() - 8],
-        "r.csv:10: expected more of the gzip stream, found its end: the file is cut off\n  \
-         hint: copy the whole file again; `gzip -t` tests it",
+        "r.csv:10: the gzip stream ends too early: the file is cut off\n  hint: copy the whole file again; `gzip -t` \
+         checks it",
     );
 }
 
@@ -152,26 +152,26 @@ fn a_damaged_gzip_file() {
     whole[checksum] ^= 1;
     error_is(
         &whole,
-        "r.csv:10: the gzip stream is damaged: corrupt gzip stream does not have a matching checksum\n  \
-         hint: copy it again; `gzip -t` tests it",
+        "r.csv:10: the gzip stream is damaged: corrupt gzip stream does not have a matching checksum\n  hint: copy it \
+         again; `gzip -t` checks it",
     );
     whole[checksum] ^= 1;
     whole.extend_from_slice(b"no second member");
     error_is(
         &whole,
-        "r.csv:10: the gzip stream is damaged: invalid gzip header\n  hint: copy it again; `gzip -t` tests it",
+        "r.csv:10: the gzip stream is damaged: invalid gzip header\n  hint: copy it again; `gzip -t` checks it",
     );
     let mut method = gzip(SAMPLE.as_bytes());
     method[2] = 7;
     error_is(
         &method,
-        "r.csv:1: the gzip stream is damaged: invalid gzip header\n  hint: copy it again; `gzip -t` tests it",
+        "r.csv:1: the gzip stream is damaged: invalid gzip header\n  hint: copy it again; `gzip -t` checks it",
     );
     let mut block = gzip(SAMPLE.as_bytes());
     block[10] |= 6;
     error_is(
         &block,
-        "r.csv:1: the gzip stream is damaged: corrupt deflate stream\n  hint: copy it again; `gzip -t` tests it",
+        "r.csv:1: the gzip stream is damaged: corrupt deflate stream\n  hint: copy it again; `gzip -t` checks it",
     );
 }
 
@@ -179,8 +179,8 @@ fn a_damaged_gzip_file() {
 fn an_open_quote() {
     error_is(
         with_value(1, "waker_comm", "\"name"),
-        "r.csv:3: expected the closing quote of a field, found the end of the file\n  \
-         hint: the quote opens in this row; was the whole file copied?",
+        "r.csv:3: expected the closing quote of a field, found the end of the file\n  hint: the quote begins in this \
+         row; was the whole file copied?",
     );
 }
 
@@ -191,25 +191,25 @@ fn a_row_that_never_ends() {
     text.push_str(&lines);
     error_is(
         &text,
-        "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  \
-         hint: is this a recording? A quote that is left open makes one row of many lines, too",
+        "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  hint: is this a recording? An open quote \
+         also turns many lines into one row",
     );
     let mut text = format!("{}\n{}\n", header(), row(0));
     text.push_str(&"1 ".repeat(9 << 20));
     error_is(
         &text,
-        "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  \
-         hint: is this a recording? A quote that is left open makes one row of many lines, too",
+        "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  hint: is this a recording? An open quote \
+         also turns many lines into one row",
     );
     error_is(
         vec![b','; 17 << 20],
-        "r.csv:1: expected a row of at most 16 MiB, found a longer one\n  \
-         hint: is this a recording? A quote that is left open makes one row of many lines, too",
+        "r.csv:1: expected a row of at most 16 MiB, found a longer one\n  hint: is this a recording? An open quote \
+         also turns many lines into one row",
     );
     error_is(
         gzip(&vec![b'\n'; 17 << 20]),
-        "r.csv:16777217: expected a row of at most 16 MiB, found a longer one\n  \
-         hint: is this a recording? A quote that is left open makes one row of many lines, too",
+        "r.csv:16777217: expected a row of at most 16 MiB, found a longer one\n  hint: is this a recording? An open \
+         quote also turns many lines into one row",
     );
 }
 
@@ -217,14 +217,13 @@ fn a_row_that_never_ends() {
 fn two_kernels_in_one_file() {
     error_is(
         with_value(1, "kernel", "6.1"),
-        "r.csv:3: column kernel: expected \"6.12\", with which the file began, found \"6.1\"\n  \
-         hint: put each kernel and machine into a file of its own",
+        "r.csv:3: column kernel: expected \"6.12\", with which the file began, found \"6.1\"\n  hint: put each kernel \
+         and each machine into a file of its own",
     );
     error_is(
         with_value(1, "topology", "C-16c-2s4x2-numa2"),
         "r.csv:3: column topology: expected \"A-8c-1s4x2\", with which the file began, found \"C-16c-2s4x2-numa2\"\n  \
-         \
-         hint: put each kernel and machine into a file of its own",
+         hint: put each kernel and each machine into a file of its own",
     );
 }
 
@@ -234,19 +233,19 @@ fn an_unknown_kernel() {
     error_is(
         text("6.13"),
         &format!(
-            "r.csv:2: column kernel: {}\n  hint: `wakelab kernel list` shows the kernels that are known",
+            "r.csv:2: column kernel: {}\n  hint: `wakelab kernel list` shows the known kernels",
             Preset::of_release("6.13").unwrap_err()
         ),
     );
     error_is(
         text("6.12-../../x"),
         "r.csv:2: column kernel: expected a name of at most 64 letters, digits and ._+~-, found \"6.12-../../x\"\n  \
-         hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
+         hint: a kernel is a release such as 6.12; a topology is the name of a machine such as A-8c-1s4x2",
     );
     error_is(
         text(""),
-        "r.csv:2: column kernel: expected a name of at most 64 letters, digits and ._+~-, found \"\"\n  \
-         hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
+        "r.csv:2: column kernel: expected a name of at most 64 letters, digits and ._+~-, found \"\"\n  hint: a kernel \
+         is a release such as 6.12; a topology is the name of a machine such as A-8c-1s4x2",
     );
 }
 

@@ -37,8 +37,8 @@ fn line_ends_of_other_systems_and_empty_lines() {
     let wrong = format!("{}\r\n\r\n{}\r\n{}\r\n", header(), row(0), changed(1, "seq", "x"));
     error_is(
         &wrong,
-        "r.csv:4: column seq: expected a number from 0 to 1125899906842624, found \"x\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:4: column seq: expected a number from 0 to 1125899906842624, found \"x\"\n  hint: no kernel produces \
+         such a value; was the file edited or damaged?",
     );
 }
 

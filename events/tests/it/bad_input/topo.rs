@@ -15,8 +15,8 @@ fn a_missing_file() {
     fs::remove_file(dir.path().join(TOPO_NAME)).expect("a file");
     error_in_folder_is(
         dir.path(),
-        "r.csv: the machine's description topo-6.12-A.json is missing\n  \
-         hint: each recording needs the topo-<kernel>-<topology>.json of its machine beside it",
+        "r.csv: the machine's description topo-6.12-A.json is missing\n  hint: each recording needs the file \
+         topo-<kernel>-<topology>.json of its machine in the same folder",
     );
     fs::create_dir(dir.path().join(TOPO_NAME)).expect("a folder");
     error_in_folder_is(
@@ -29,19 +29,19 @@ fn a_missing_file() {
 fn the_file_of_another_machine() {
     topo_error_is(
         &with("A-8c-1s4x2", "B-16c-1s8x2"),
-        "r.csv:2: column topology: expected \"B-16c-1s8x2\", as topo-6.12-A.json says, found \"A-8c-1s4x2\"\n  \
-         hint: the topo file beside the recording is that of another one",
+        "r.csv:2: column topology: expected \"B-16c-1s8x2\", according to topo-6.12-A.json, found \"A-8c-1s4x2\"\n  \
+         hint: the topo file in this folder belongs to another recording",
     );
     // The numbers of flags differ between kernels, so the wrong kernel is detected in one place or another.
     topo_error_is(
         include_str!("../../../../recordings/topo-6.1-A.json"),
-        "r.csv:2: column kernel: expected \"6.1.176\", as topo-6.12-A.json says, found \"6.12\"\n  \
-         hint: the topo file beside the recording is that of another one",
+        "r.csv:2: column kernel: expected \"6.1.176\", according to topo-6.12-A.json, found \"6.12\"\n  hint: the topo \
+         file in this folder belongs to another recording",
     );
     topo_error_is(
         include_str!("../../../../recordings/topo-6.12-C.json"),
-        "r.csv:2: column topology: expected \"C-16c-2s4x2-numa2\", as topo-6.12-A.json says, found \"A-8c-1s4x2\"\n  \
-         hint: the topo file beside the recording is that of another one",
+        "r.csv:2: column topology: expected \"C-16c-2s4x2-numa2\", according to topo-6.12-A.json, found \
+         \"A-8c-1s4x2\"\n  hint: the topo file in this folder belongs to another recording",
     );
 }
 
@@ -95,8 +95,8 @@ fn no_text() {
     fs::write(dir.path().join(TOPO_NAME), [0xff, 0xfe, 0x00]).expect("a file");
     error_in_folder_is(
         dir.path(),
-        "topo-6.12-A.json: expected JSON, found bytes that are no text\n  \
-         hint: docs/formats.md describes the topo file",
+        "topo-6.12-A.json: expected JSON, found bytes that are not text\n  hint: docs/formats.md describes the topo \
+         file",
     );
 }
 
@@ -105,15 +105,15 @@ fn an_unknown_kernel() {
     topo_error_is(
         &with("\"6.12.107\"", "\"6.13.1\""),
         &format!(
-            "topo-6.12-A.json: key kernel: {}\n  hint: `wakelab kernel list` shows the kernels that are known",
+            "topo-6.12-A.json: key kernel: {}\n  hint: `wakelab kernel list` shows the known kernels",
             wakelab_kernel::Preset::of_release("6.13.1").unwrap_err()
         ),
     );
     topo_error_is(
         &with("\"6.12.107\"", &format!("\"{}\"", "6".repeat(1000))),
         "topo-6.12-A.json: key kernel: expected a name of at most 64 letters, digits and ._+~-, found \
-         \"666666666666666666666666666666666666666666666666666666666666\"...\n  \
-         hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
+         \"666666666666666666666666666666666666666666666666666666666666\"...\n  hint: a kernel is a release such as \
+         6.12; a topology is the name of a machine such as A-8c-1s4x2",
     );
 }
 
@@ -121,24 +121,23 @@ fn an_unknown_kernel() {
 fn a_bad_mask() {
     topo_error_is(
         &with("\"span\": \"3\"", "\"span\": \"three\""),
-        "topo-6.12-A.json: key domains.0[0].span: expected a hexadecimal mask of CPUs 0 to 7, found \"three\"\n  \
-         hint: it is written without 0x; cpu_llc has one entry for each CPU",
+        "topo-6.12-A.json: key domains.0[0].span: expected a hexadecimal mask of CPUs 0 to 7, found \"three\"\n  hint: \
+         masks are written without 0x; cpu_llc has one entry for each CPU",
     );
     topo_error_is(
         &with("\"span\": \"3\"", "\"span\": \"103\""),
-        "topo-6.12-A.json: key domains.0[0].span: expected a hexadecimal mask of CPUs 0 to 7, found \"103\"\n  \
-         hint: it is written without 0x; cpu_llc has one entry for each CPU",
+        "topo-6.12-A.json: key domains.0[0].span: expected a hexadecimal mask of CPUs 0 to 7, found \"103\"\n  hint: \
+         masks are written without 0x; cpu_llc has one entry for each CPU",
     );
     topo_error_is(
         &with("\"span\": \"3\"", "\"span\": \"7\""),
-        "topo-6.12-A.json: key domains.0[0].span: expected a mask of 2 CPUs, as its weight says, found \"7\"\n  \
+        "topo-6.12-A.json: key domains.0[0].span: expected a mask of 2 CPUs, according to its weight, found \"7\"\n  \
          hint: docs/formats.md describes the topo file",
     );
     topo_error_is(
         &with("\"mask\": \"1\"", "\"mask\": \"0x1\""),
         "topo-6.12-A.json: key domains.0[0].groups[0].mask: expected a hexadecimal mask of CPUs 0 to 7, found \
-         \"0x1\"\n  \
-         hint: it is written without 0x; cpu_llc has one entry for each CPU",
+         \"0x1\"\n  hint: masks are written without 0x; cpu_llc has one entry for each CPU",
     );
 }
 
@@ -146,9 +145,8 @@ fn a_bad_mask() {
 fn missing_and_surplus_cpus() {
     topo_error_is(
         &with("\"7\": [", "\"8\": ["),
-        "topo-6.12-A.json: key domains.7: expected the domains of each of the 8 CPUs in cpu_llc, found none of \
-         CPU 7\n  \
-         hint: a CPU without domains has an empty list",
+        "topo-6.12-A.json: key domains.7: expected the domains of each of the 8 CPUs in cpu_llc, found none for CPU \
+         7\n  hint: a CPU without domains has an empty list",
     );
     topo_error_is(
         &with("\"7\": [", "\"x\": [], \"7\": ["),
@@ -175,15 +173,13 @@ fn groups_that_contradict_their_domain() {
     );
     topo_error_is(
         &with("\"capacity\": 1024, \"weight\": 1", "\"capacity\": 0, \"weight\": 1"),
-        "topo-6.12-A.json: key domains.0[0].groups[0].capacity: expected a capacity from 1 to 1048576, as the group \
-         has weight 1; found 0\n  \
-         hint: a CPU has 1024 if nothing is subtracted",
+        "topo-6.12-A.json: key domains.0[0].groups[0].capacity: expected a capacity from 1 to 1048576, because the \
+         group has weight 1, found 0\n  hint: a CPU has 1024 from which nothing is subtracted",
     );
     topo_error_is(
         &with("\"capacity\": 1024, \"weight\": 1", "\"capacity\": 1024, \"weight\": 2"),
-        "topo-6.12-A.json: key domains.0[0].groups[0].mask: expected a mask of 2 CPUs, as its weight says, found \
-         \"1\"\n  \
-         hint: docs/formats.md describes the topo file",
+        "topo-6.12-A.json: key domains.0[0].groups[0].mask: expected a mask of 2 CPUs, according to its weight, found \
+         \"1\"\n  hint: docs/formats.md describes the topo file",
     );
     let groups = TOPO.find("\"groups\": [").expect("groups");
     let end = groups + TOPO[groups..].find(']').expect("an end");
@@ -200,13 +196,12 @@ fn what_the_model_does_not_have() {
     topo_error_is(
         &with("\"flags\": \"1297\"", "\"flags\": \"129f\""),
         "topo-6.12-A.json: key domains.0[0].flags: expected domains without SD_BALANCE_WAKE, found one with it\n  \
-         hint: with it wake-ups take the slow path, whose inputs are recorded for forks and execs only",
+         hint: with it, wake-ups take the slow path, whose inputs are recorded only for forks and execs",
     );
     topo_error_is(
         &with("\"flags\": \"1297\"", "\"flags\": \"101297\""),
         "topo-6.12-A.json: key domains.0[0].flags: domain flags 101297: bit 20 has no name in this kernel version's \
-         numbering\n  \
-         hint: is the recording of v6.12? Flags are numbered anew by versions",
+         numbering\n  hint: is the recording from v6.12? The numbers of flags change between versions",
     );
     topo_error_is(
         &with("\"flags\": \"1297\"", "\"flags\": \"SMT\""),
@@ -215,17 +210,17 @@ fn what_the_model_does_not_have() {
     );
     topo_error_is(
         &with("\"imbalance_pct\": 110", "\"imbalance_pct\": 99"),
-        "topo-6.12-A.json: key domains.0[0].imbalance_pct: expected 100 to 1000, found 99\n  \
-         hint: kernels set 110, 117 or 125",
+        "topo-6.12-A.json: key domains.0[0].imbalance_pct: expected 100 to 1000, found 99\n  hint: kernels use 110, \
+         117 or 125",
     );
     topo_error_is(
         &with("\"imbalance_pct\": 110", "\"imbalance_pct\": 4294967295"),
-        "topo-6.12-A.json: key domains.0[0].imbalance_pct: expected 100 to 1000, found 4294967295\n  \
-         hint: kernels set 110, 117 or 125",
+        "topo-6.12-A.json: key domains.0[0].imbalance_pct: expected 100 to 1000, found 4294967295\n  hint: kernels use \
+         110, 117 or 125",
     );
     topo_error_is(
         &with("\"name\": \"SMT\"", "\"name\": \"SMP\""),
-        "topo-6.12-A.json: key domains.0[0].name: `SMP` is none of SMT, CLS, MC, PKG, DIE, NODE, NUMA\n  \
+        "topo-6.12-A.json: key domains.0[0].name: `SMP` is unknown; expected SMT, CLS, MC, PKG, DIE, NODE or NUMA\n  \
          hint: each CPU needs its domains as the kernel shows them under sched/domains",
     );
 }

@@ -6,23 +6,23 @@ use super::support::*;
 fn no_number() {
     error_is(
         with_value(1, "seq", ""),
-        "r.csv:3: column seq: expected a number from 0 to 1125899906842624, found \"\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column seq: expected a number from 0 to 1125899906842624, found \"\"\n  hint: no kernel produces \
+         such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "t_ns", "1e9"),
-        "r.csv:3: column t_ns: expected a number from 0 to 4611686018427387904, found \"1e9\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column t_ns: expected a number from 0 to 4611686018427387904, found \"1e9\"\n  hint: no kernel \
+         produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "dur_ns", "+1"),
-        "r.csv:3: column dur_ns: expected a number from 0 to 1125899906842624, found \"+1\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column dur_ns: expected a number from 0 to 1125899906842624, found \"+1\"\n  hint: no kernel \
+         produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "stable", "yes"),
-        "r.csv:3: column stable: expected 0 or 1, found \"yes\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column stable: expected 0 or 1, found \"yes\"\n  hint: no kernel produces such a value; was the file \
+         edited or damaged?",
     );
     error_is(
         with_value(1, "wake_flags", "0x8"),
@@ -41,7 +41,7 @@ fn a_number_that_overflows() {
     error_is(
         with_value(1, "t_ns", "18446744073709551616"),
         "r.csv:3: column t_ns: expected a number from 0 to 4611686018427387904, found \"18446744073709551616\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+         hint: no kernel produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "wake_flags", "100000000"),
@@ -50,18 +50,18 @@ fn a_number_that_overflows() {
     );
     error_is(
         with_value(1, "util_avg", "18446744073709551615"),
-        "r.csv:3: column util_avg: expected a number from 0 to 1099511627776, found \"18446744073709551615\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column util_avg: expected a number from 0 to 1099511627776, found \"18446744073709551615\"\n  hint: \
+         no kernel produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "task_h_load", "1099511627777"),
-        "r.csv:3: column task_h_load: expected a number from 0 to 1099511627776, found \"1099511627777\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column task_h_load: expected a number from 0 to 1099511627776, found \"1099511627777\"\n  hint: no \
+         kernel produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "wakee_flips", "4294967296"),
-        "r.csv:3: column wakee_flips: expected a number from 0 to 4294967295, found \"4294967296\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column wakee_flips: expected a number from 0 to 4294967295, found \"4294967296\"\n  hint: no kernel \
+         produces such a value; was the file edited or damaged?",
     );
 }
 
@@ -69,13 +69,13 @@ fn a_number_that_overflows() {
 fn a_negative_number() {
     error_is(
         with_value(1, "wakee_flips", "-1"),
-        "r.csv:3: column wakee_flips: expected a number from 0 to 4294967295, found \"-1\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column wakee_flips: expected a number from 0 to 4294967295, found \"-1\"\n  hint: no kernel produces \
+         such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "waker_pid", "-1"),
-        "r.csv:3: column waker_pid: expected a number from 0 to 4194304, found \"-1\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column waker_pid: expected a number from 0 to 4194304, found \"-1\"\n  hint: no kernel produces such \
+         a value; was the file edited or damaged?",
     );
 }
 
@@ -98,8 +98,8 @@ fn no_cpu() {
     );
     error_is(
         with_value(1, "recent_used_cpu", "8"),
-        "r.csv:3: column recent_used_cpu: expected a number from -1 to 7, found \"8\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column recent_used_cpu: expected a number from -1 to 7, found \"8\"\n  hint: no kernel produces such \
+         a value; was the file edited or damaged?",
     );
 }
 
@@ -112,8 +112,8 @@ fn no_mask() {
     );
     error_is(
         with_value(1, "affinity", "0"),
-        "r.csv:3: column affinity: expected at least one CPU, found \"0\"\n  \
-         hint: every task may use a CPU; was the file edited or damaged?",
+        "r.csv:3: column affinity: expected at least one CPU, found \"0\"\n  hint: every task may use at least one \
+         CPU; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "idle_mask", "0xff"),
@@ -131,24 +131,23 @@ fn no_mask() {
 fn fields_with_few_values() {
     error_is(
         with_value(1, "wakee_static_prio", "99"),
-        "r.csv:3: column wakee_static_prio: expected a number from 100 to 139, found \"99\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column wakee_static_prio: expected a number from 100 to 139, found \"99\"\n  hint: no kernel \
+         produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "wakee_policy", "8"),
-        "r.csv:3: column wakee_policy: expected a number from 0 to 7, found \"8\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column wakee_policy: expected a number from 0 to 7, found \"8\"\n  hint: no kernel produces such a \
+         value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "numa_preferred_nid", "1024"),
-        "r.csv:3: column numa_preferred_nid: expected a number from -1 to 1023, found \"1024\"\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column numa_preferred_nid: expected a number from -1 to 1023, found \"1024\"\n  hint: no kernel \
+         produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "sd_llc_size", "16"),
-        "r.csv:3: column sd_llc_size: expected 8, the number of CPUs in the LLC of CPU 2 by the topo file, found \
-         \"16\"\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column sd_llc_size: expected 8, the number of CPUs in the LLC of CPU 2 according to the topo file, \
+         found \"16\"\n  hint: does the topo file belong to this recording?",
     );
 }
 
@@ -157,8 +156,8 @@ fn a_long_value_is_cut() {
     error_is(
         with_value(1, "seq", &"9".repeat(1000)),
         "r.csv:3: column seq: expected a number from 0 to 1125899906842624, found \
-         \"999999999999999999999999999999999999999999999999999999999999\"...\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+         \"999999999999999999999999999999999999999999999999999999999999\"...\n  hint: no kernel produces such a value; \
+         was the file edited or damaged?",
     );
 }
 
@@ -166,23 +165,23 @@ fn a_long_value_is_cut() {
 fn a_list_of_another_machine() {
     error_is(
         with_value(1, "cpu_nr_running", "0 0 0 0"),
-        "r.csv:3: column cpu_nr_running: expected one number for each CPU, 8 in all; found 4\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column cpu_nr_running: expected one number for each CPU, 8 in all, found 4\n  hint: does the topo \
+         file belong to this recording?",
     );
     error_is(
         with_value(1, "cpu_capacity", &"1024 ".repeat(16)),
-        "r.csv:3: column cpu_capacity: expected one number for each CPU, 8 in all; found 16\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column cpu_capacity: expected one number for each CPU, 8 in all, found 16\n  hint: does the topo \
+         file belong to this recording?",
     );
     error_is(
         with_value(1, "cpu_load_avg", ""),
-        "r.csv:3: column cpu_load_avg: expected one number for each CPU, 8 in all; found 0\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column cpu_load_avg: expected one number for each CPU, 8 in all, found 0\n  hint: does the topo \
+         file belong to this recording?",
     );
     error_is(
         with_value(1, "llc_ids", "0 8"),
-        "r.csv:3: column llc_ids: expected one number for each LLC, 1 in all; found 2\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column llc_ids: expected one number for each LLC, 1 in all, found 2\n  hint: does the topo file \
+         belong to this recording?",
     );
     error_is(
         with_value(1, "llc_ids", "8"),
@@ -191,8 +190,8 @@ fn a_list_of_another_machine() {
     );
     error_is(
         with_value(1, "llc_nr_idle_scan", "4 4"),
-        "r.csv:3: column llc_nr_idle_scan: expected one number for each LLC, 1 in all; found 2\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column llc_nr_idle_scan: expected one number for each LLC, 1 in all, found 2\n  hint: does the topo \
+         file belong to this recording?",
     );
 }
 
@@ -200,49 +199,48 @@ fn a_list_of_another_machine() {
 fn values_that_no_kernel_gives() {
     error_is(
         with_value(1, "cpu_nr_running", "0 0 -1 0 0 0 0 0"),
-        "r.csv:3: column cpu_nr_running: expected numbers from 0 to 4194304, found \"-1\" at CPU 2\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column cpu_nr_running: expected numbers from 0 to 4194304, found \"-1\" at CPU 2\n  hint: no kernel \
+         produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "cpu_nr_running", "0 0 0 0 0 0 0 4194305"),
-        "r.csv:3: column cpu_nr_running: expected numbers from 0 to 4194304, found \"4194305\" at CPU 7\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column cpu_nr_running: expected numbers from 0 to 4194304, found \"4194305\" at CPU 7\n  hint: no \
+         kernel produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "cpu_nr_running", "4194304 1 0 0 0 0 0 0"),
-        "r.csv:3: column cpu_nr_running: expected at most 4194304 running tasks on all CPUs, found 4194305\n  \
-         hint: no kernel has more (PID_MAX_LIMIT)",
+        "r.csv:3: column cpu_nr_running: expected at most 4194304 running tasks on all CPUs, found 4194305\n  hint: no \
+         kernel allows more (PID_MAX_LIMIT)",
     );
     error_is(
         with_value(1, "cpu_h_nr_delayed", "0 0 0 0 0 0 -4194305 0"),
         "r.csv:3: column cpu_h_nr_delayed: expected numbers from -4194304 to 4194304, found \"-4194305\" at CPU 6\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+         hint: no kernel produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "cpu_load_avg", "0 18446744073709551615 0 0 0 0 0 0"),
         "r.csv:3: column cpu_load_avg: expected numbers from 0 to 1099511627776, found \"18446744073709551615\" at CPU \
-         1\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+         1\n  hint: no kernel produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "cpu_util_avg", "0 x 0 0 0 0 0 0"),
-        "r.csv:3: column cpu_util_avg: expected numbers from 0 to 1099511627776, found \"x\" at CPU 1\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column cpu_util_avg: expected numbers from 0 to 1099511627776, found \"x\" at CPU 1\n  hint: no \
+         kernel produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "cpu_capacity", "1024 1024 1024 1024 1024 1024 1024 0"),
-        "r.csv:3: column cpu_capacity: expected numbers from 1 to 1048576, found \"0\" at CPU 7\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column cpu_capacity: expected numbers from 1 to 1048576, found \"0\" at CPU 7\n  hint: no kernel \
+         produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "llc_has_idle_cores", "2"),
-        "r.csv:3: column llc_has_idle_cores: expected numbers from 0 to 1, found \"2\" at LLC 0\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column llc_has_idle_cores: expected numbers from 0 to 1, found \"2\" at LLC 0\n  hint: no kernel \
+         produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "llc_nr_idle_scan", "-1"),
-        "r.csv:3: column llc_nr_idle_scan: expected numbers from 0 to 1073741824, found \"-1\" at LLC 0\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column llc_nr_idle_scan: expected numbers from 0 to 1073741824, found \"-1\" at LLC 0\n  hint: no \
+         kernel produces such a value; was the file edited or damaged?",
     );
 }
 
@@ -250,37 +248,34 @@ fn values_that_no_kernel_gives() {
 fn the_slow_path() {
     error_is(
         with_value(FORK, "cpu_idle_stamp", ""),
-        "r.csv:3: column cpu_idle_stamp: expected one number for each CPU, 8 in all; found 0\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column cpu_idle_stamp: expected one number for each CPU, 8 in all, found 0\n  hint: does the topo \
+         file belong to this recording?",
     );
     error_is(
         with_value(FORK, "cpu_idle_exit_latency", "-2 0 0 0 0 0 0 0"),
-        "r.csv:3: column cpu_idle_exit_latency: expected numbers from -1 to 2147483647, found \"-2\" at CPU 0\n  \
-         hint: no kernel gives such a value; was the file edited or damaged?",
+        "r.csv:3: column cpu_idle_exit_latency: expected numbers from -1 to 2147483647, found \"-2\" at CPU 0\n  hint: \
+         no kernel produces such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(FORK, "cpu_group_cap_l0", "1024 1024 1024 1024 1024 1024 1024 0"),
-        "r.csv:3: column cpu_group_cap_l0: expected a capacity from 1 to 1048576, as CPU 7's group at level 0 has \
-         weight 1; found 0\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column cpu_group_cap_l0: expected a capacity from 1 to 1048576, because CPU 7's group at level 0 has \
+         weight 1, found 0\n  hint: does the topo file belong to this recording?",
     );
     error_is(
         with_value(FORK, "cpu_group_cap_l1", "1 2 2 2 2 2 2 2"),
-        "r.csv:3: column cpu_group_cap_l1: expected a capacity from 2 to 2097152, as CPU 0's group at level 1 has \
-         weight 2; found 1\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column cpu_group_cap_l1: expected a capacity from 2 to 2097152, because CPU 0's group at level 1 has \
+         weight 2, found 1\n  hint: does the topo file belong to this recording?",
     );
     error_is(
         with_value(EXEC, "cpu_nr_running", "0 0 0 0 0 0 0 0"),
         "r.csv:3: column cpu_nr_running: expected at least one task on CPU 4, where the wakee is queued (on_rq is 1), \
-         found 0\n  \
-         hint: a task that execs is running meanwhile; was the file edited or damaged?",
+         found 0\n  hint: a task runs while it execs; was the file edited or damaged?",
     );
     // A wake-up that is marked as a fork does not have what a fork reads.
     error_is(
         with_value(0, "wake_flags", "4"),
-        "r.csv:3: column cpu_idle_stamp: expected one number for each CPU, 8 in all; found 0\n  \
-         hint: does the topo file belong to this recording?",
+        "r.csv:3: column cpu_idle_stamp: expected one number for each CPU, 8 in all, found 0\n  hint: does the topo \
+         file belong to this recording?",
     );
 }
 

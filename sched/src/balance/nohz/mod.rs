@@ -22,7 +22,7 @@ use super::rebalance_domains::time_after;
 use crate::cpumask::{Cpu, CpuMask};
 
 bitflags::bitflags! {
-    /// `NOHZ_*` (`nohz_flags()`): what a CPU is to do for CPUs whose tick is stopped. The bit numbers are the kernel's.
+    /// `NOHZ_*` (`nohz_flags()`): the work of a CPU for CPUs whose tick is stopped. The bit numbers are the kernel's.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct NohzFlags: u8 {
         /// `NOHZ_BALANCE_KICK`: balance.

@@ -23,7 +23,7 @@ use crate::cpumask::Cpu;
 pub struct Kick {
     /// The idle CPU.
     pub cpu: Cpu,
-    /// What it is to do. Earlier kicks are still in [`Nohz::flags`].
+    /// The work that it is to do. Earlier kicks are still in [`Nohz::flags`].
     pub flags: NohzFlags,
     /// An interrupt is sent to it ([`Nohz::kicked`]); false if one is already on its way.
     pub ipi: bool,

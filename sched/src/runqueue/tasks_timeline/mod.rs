@@ -19,7 +19,7 @@ pub(super) trait Order {
     /// Whether the nodes of a tree carry what EEVDF searches for in their subtree.
     const AUGMENTED: bool;
 
-    /// What tasks are ordered by, a virtual time, ns.
+    /// Returns the key by which tasks are ordered, a virtual time, ns.
     fn key(e: &Entity) -> u64;
 
     /// Whether `a` is before `b`.

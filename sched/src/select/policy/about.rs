@@ -1,11 +1,11 @@
-//! What a policy declares about itself: its switches, what they do, and what they read. Programs that switch policies,
-//! put them to recordings or print them use this, so that a policy is known everywhere by its file.
+//! The declaration of a policy: its switches, what they do, and what they read. Programs that switch policies, put
+//! them to recordings or print them use this, so that a policy is known everywhere by its file.
 
 use super::{OF_THE_SCAN, sis_oracle};
 use crate::select::{cluster, select_idle_core, select_idle_node, update_idle_core, wake_on_current};
 use wakelab_kernel::Feature;
 
-/// What a policy declares about itself.
+/// The declaration of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// The switches, first the one that turns the policy on. Each acts on every kernel, whether that kernel was
@@ -20,7 +20,7 @@ pub struct About {
 pub struct Switch {
     /// The feature.
     pub feature: Feature,
-    /// What the switch does, for the table of docs/policies.md.
+    /// The effect of the switch, for the table of docs/policies.md.
     pub does: &'static str,
     /// Whether recorded decisions can be made again with it.
     pub recorded: Recorded,

@@ -103,7 +103,7 @@ pub struct HookContext<'a> {
     pub sd: &'a SchedDomain,
 }
 
-/// What a hook reads of the system.
+/// The view of the system that a hook reads.
 pub trait HookView: IdleView + RqView + UtilView + AsymView {
     /// `rq->cfs.idle_h_nr_running` (`h_nr_idle` since 6.12): tasks of policy SCHED_IDLE.
     fn idle_h_nr_running(&self, cpu: Cpu) -> u32;
@@ -119,7 +119,7 @@ pub trait HookView: IdleView + RqView + UtilView + AsymView {
     }
 }
 
-/// What a policy keeps for an LLC or a CPU. A policy without state has `()`.
+/// The state that a policy keeps for an LLC or a CPU. A policy without state has `()`.
 pub trait PolicyState: Clone + Debug + PartialEq {
     /// The state when the domains are built. `cpu` is the CPU, or a CPU of the LLC.
     fn new(domains: &SchedDomains, cpu: Cpu) -> Self;
@@ -153,7 +153,7 @@ pub struct PolicyStates {
     cpus: Vec<CpuStates>,
 }
 
-/// What a hook makes of the states of its CPU and of that CPU's LLC.
+/// The change that a hook makes to the states of its CPU and of that CPU's LLC.
 #[derive(Clone, Debug)]
 pub struct StateChange {
     at: Cpu,
@@ -183,13 +183,13 @@ impl PolicyStates {
         self.hooks
     }
 
-    /// What the policy keeps for the LLC of this CPU.
+    /// Returns the policy's state for the LLC of this CPU.
     #[inline]
     pub fn llc<P: Registered>(&self, cpu: Cpu) -> &P::LlcState {
         P::of_llc(&self.llcs[self.llc_of[cpu as usize] as usize])
     }
 
-    /// What the policy keeps for this CPU.
+    /// Returns the policy's state for this CPU.
     #[inline]
     pub fn cpu<P: Registered>(&self, cpu: Cpu) -> &P::CpuState {
         P::of_cpu(&self.cpus[cpu as usize])

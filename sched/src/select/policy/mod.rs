@@ -1,4 +1,4 @@
-//! Search policies: what limits, steers or replaces the scan of the LLC in `select_idle_cpu()`.
+//! Search policies, which limit, steer or replace the scan of the LLC in `select_idle_cpu()`.
 //!
 //! **A new policy is one file and one line.** The file has a type that implements [`SearchPolicy`] and declares
 //! ([`SearchPolicy::ABOUT`]) which switches it has, what they do and what they read; the line is in the `registry!`
@@ -47,7 +47,7 @@ use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::{SchedDomain, SchedDomains};
 use wakelab_kernel::Feature;
 
-/// What a policy knows about the search.
+/// The facts about the search that a policy knows.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchContext<'a> {
     /// The rules of the decision.
@@ -72,7 +72,7 @@ pub struct Plan {
     pub nr: i32,
     /// Where the scan begins.
     pub start: Cpu,
-    /// What SIS_PROP keeps between its two halves.
+    /// The state of SIS_PROP between its two halves.
     pub sis_prop: Option<SisPropRun>,
     /// A policy needs the CPU at which the scan ends ([`SearchPolicy::scan_ended`]), so that it is made CPU by CPU.
     pub report_last: bool,
@@ -140,13 +140,13 @@ pub trait SearchPolicy {
     /// The feature that switches it.
     const FEATURE: Feature;
 
-    /// What the policy declares about itself: [`SearchPolicy::FEATURE`] is the first of its switches.
+    /// The policy's declaration: [`SearchPolicy::FEATURE`] is the first of its switches.
     const ABOUT: About;
 
-    /// What it keeps for each LLC (a field of `sched_domain_shared` in the kernel); `()` for nothing.
+    /// Its state for each LLC (a field of `sched_domain_shared` in the kernel); `()` for nothing.
     type LlcState: PolicyState;
 
-    /// What it keeps for each CPU (a field of `struct rq`, or a per-CPU variable); `()` for nothing.
+    /// Its state for each CPU (a field of `struct rq`, or a per-CPU variable); `()` for nothing.
     type CpuState: PolicyState;
 
     /// Called once before the scan. A search may read the states of the target's LLC and of its CPUs.

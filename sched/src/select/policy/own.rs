@@ -89,8 +89,8 @@ pub trait OwnPolicy: Debug + Sync {
     fn on_decision(&self, _cx: &HookContext<'_>, _decision: &Decision, _llc: &mut OwnState, _cpu: &mut OwnState) {}
 }
 
-/// What a program's own policy keeps of an LLC or a CPU: a value of any type that can be cloned and compared, or
-/// nothing.
+/// The state that a program's own policy keeps of an LLC or a CPU: a value of any type that can be cloned and
+/// compared, or nothing.
 #[derive(Debug, Default)]
 pub struct OwnState(Option<Box<dyn Value>>);
 
@@ -197,7 +197,7 @@ impl SearchPolicy for Own {
     const ABOUT: About = About {
         switches: &[Switch {
             feature: Feature::OWN,
-            does: "what the program that brings it declares",
+            does: "what the program that adds it declares",
             recorded: Recorded::Not("what only its program knows"),
         }],
         tunables: &[],

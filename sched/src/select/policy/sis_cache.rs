@@ -52,8 +52,8 @@ impl SearchPolicy for SisCache {
         switches: &[Switch {
             feature: Feature::SIS_CACHE,
             does: "the scan of the LLC passes over idle CPUs that a task has left for a short sleep, for as long as it \
-                   sleeps on average; where nothing else is found it takes the first of them",
-            recorded: Recorded::Not("for how long each CPU is left to a short sleeper (cache_hot_timeout)"),
+                   sleeps on average; if it finds nothing else, it takes the first of them",
+            recorded: Recorded::Not("how long each CPU is reserved for a short sleeper (cache_hot_timeout)"),
         }],
         tunables: &["migration_cost"],
     };
@@ -93,7 +93,7 @@ pub(in crate::select) fn cache_hot_cpu<V: SearchView>(cpu: Cpu, cx: Cx<'_, V>, p
         })
 }
 
-/// What a task keeps of its sleeps.
+/// The average of a task's sleeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SleepAvg {
     /// `prev_dequeue_time`: since when it sleeps, ns; 0 while it does not.

@@ -38,7 +38,7 @@ use wakelab_kernel::Feature;
 #[derive(Debug)]
 pub struct SisEffBusy;
 
-/// What is kept of an LLC.
+/// The state of an LLC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LlcCpus {
     /// `sd_is_busy`.
@@ -65,7 +65,7 @@ impl SearchPolicy for SisEffBusy {
             feature: Feature::SIS_EFF_BUSY,
             does: "with SMT: an LLC in which a search found no idle CPU is not searched until one of its CPUs goes \
                    idle",
-            recorded: Recorded::Not("whether the LLC was searched in vain since a CPU went idle (sd_is_busy)"),
+            recorded: Recorded::Not("whether a search of the LLC has failed since a CPU went idle (sd_is_busy)"),
         }],
         tunables: &[],
     };

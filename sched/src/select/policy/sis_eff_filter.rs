@@ -23,9 +23,9 @@ impl SearchPolicy for SisEffFilter {
     const ABOUT: About = About {
         switches: &[Switch {
             feature: Feature::SIS_EFF_FILTER,
-            does: "with SMT: SIS_EFF_BUSY, and scans only CPUs of cores that told of an idle CPU since the LLC was \
-                   searched in vain",
-            recorded: Recorded::Not("which CPUs of the LLC went idle since it was searched in vain (icpus)"),
+            does: "with SMT: SIS_EFF_BUSY, and scans only CPUs of cores that reported an idle CPU since a search of \
+                   the LLC failed",
+            recorded: Recorded::Not("which CPUs of the LLC have gone idle since a search of it failed (icpus)"),
         }],
         tunables: &[],
     };

@@ -36,7 +36,7 @@ impl SearchPolicy for SisFilter {
     const ABOUT: About = About {
         switches: &[Switch {
             feature: Feature::SIS_FILTER,
-            does: "leaves CPUs out of the scan for a CPU that were overloaded at their last tick: more than one task \
+            does: "leaves CPUs that were overloaded at their last tick out of the scan for a CPU: more than one task \
                    that is not SCHED_IDLE, and util_avg above 85% or runnable_avg above 117%",
             recorded: Recorded::Not("which CPUs of the LLC were overloaded at their last tick (overloaded_cpus)"),
         }],
@@ -87,7 +87,7 @@ mod tests {
     };
     use wakelab_kernel::Preset;
 
-    /// What the tick of a CPU reads.
+    /// The values that the tick of a CPU reads.
     #[derive(Clone, Copy, Default)]
     struct Rq {
         nr_running: u32,

@@ -1,4 +1,4 @@
-//! SIS_ORACLE: what a search could have known.
+//! SIS_ORACLE: perfect knowledge for a search.
 //!
 //! It replaces the whole of `select_idle_sibling()`: it takes an idle CPU of the target's LLC whenever there is one, at
 //! no cost, and knows the wake-ups that are on their way and that no run queue shows yet. In this order: the previous
@@ -19,7 +19,7 @@ use crate::select::select_task_rq_fair::{Chosen, Cx, Select};
 use crate::select::{Event, IdleView, Observer, PolicyView, SearchView};
 use wakelab_kernel::Feature;
 
-/// What the policy says about itself.
+/// The policy's declaration.
 pub(super) const ABOUT: About = About {
     switches: &[Switch {
         feature: Feature::SIS_ORACLE,

@@ -87,7 +87,7 @@ impl SisParamRules {
         }
     }
 
-    /// What stands in for the LLC's summed utilisation. `sum_runnable` is asked only if it counts.
+    /// Returns the replacement for the LLC's summed utilisation. `sum_runnable` is called only if it counts.
     pub fn sum(&self, sum_util: u64, sum_runnable: impl FnOnce() -> u64) -> u64 {
         if self.runnable == 0 {
             return sum_util;
@@ -128,9 +128,9 @@ impl SearchPolicy for SisParam {
     const ABOUT: About = About {
         switches: &[Switch {
             feature: Feature::SIS_PARAM,
-            does: "with any version of SIS_UTIL: its number by parameters, of which none changes anything unless it \
-                is set: runnable_avg beside util_avg, bounds, fewer CPUs after failed searches and for a wakee that \
-                runs shortly, and the target where waker and wakee are short",
+            does: "with any version of SIS_UTIL: its number, adjusted by parameters that change nothing unless they \
+                   are set: runnable_avg besides util_avg, bounds, fewer CPUs after failed searches and for a wakee \
+                   that runs only briefly, and the target if waker and wakee are short",
             recorded: Recorded::Not("sums of runnable_avg, how long tasks run (dur_avg), and failed searches"),
         }],
         tunables: &[

@@ -14,7 +14,7 @@ use crate::select::SearchView;
 use crate::select::decision::{Effects, ScanCost};
 use wakelab_kernel::{Feature, SisProp as Form};
 
-/// What SIS_PROP keeps from before the scan to after it.
+/// The state of SIS_PROP from before the scan to after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SisPropRun {
     /// `cpu_clock()` at the start, ns.
@@ -33,7 +33,7 @@ pub struct SisPropRun {
 #[derive(Debug)]
 pub struct SisProp;
 
-/// What the policy reads of the waking CPU and its LLC.
+/// The inputs that the policy reads of the waking CPU and its LLC.
 const INPUTS: &str = "the waking CPU's wake_avg_idle (avg_idle before 5.14) and its LLC's avg_scan_cost";
 
 /// The smallest limit: the scan counts down before it probes, so that it probes three CPUs.

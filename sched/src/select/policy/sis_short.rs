@@ -27,7 +27,7 @@ impl SearchPolicy for SisShort {
     const ABOUT: About = About {
         switches: &[Switch {
             feature: Feature::SIS_SHORT,
-            does: "stays on a CPU whose only task runs for a short time between its sleeps: the waking CPU in \
+            does: "stays on a CPU whose only task runs only briefly between its sleeps: the waking CPU in \
                    wake_affine_idle(), the target (if no core is idle and the wakee is short, too) in \
                    select_idle_cpu(). Short is dur_avg × 8 ≤ sysctl_sched_min_granularity",
             recorded: Recorded::Not("how long tasks run between two sleeps (dur_avg)"),
@@ -54,7 +54,7 @@ pub(in crate::select) fn is_short_task(rules: &Rules<'_>, dur_avg: u64) -> bool 
     dur_avg != 0 && dur_avg.wrapping_mul(8) <= rules.min_granularity
 }
 
-/// What a task records of its run times.
+/// The average of a task's run times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DurAvg {
     /// `se.dur_avg`, ns.

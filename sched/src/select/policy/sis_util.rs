@@ -19,7 +19,7 @@ use wakelab_kernel::{Feature, FeatureSet, Tunables};
 
 const SCHED_CAPACITY_SCALE: u64 = 1024;
 
-/// What the earlier versions read, which no recording holds.
+/// The input that the earlier versions read, which no recording holds.
 const LLC_UTIL: &str = "an nr_idle_scan that is computed from the LLC's utilisation in its own way";
 
 /// The policy.
