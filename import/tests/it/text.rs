@@ -578,7 +578,7 @@ fn a_machine_that_the_user_names_says_which_cpus_share_a_cache() {
     assert_eq!(into("a", gap).expect("imported").info.cpu_llc, Some(vec![0, 0, 3, 2, 4]));
     fs::write(&path, wakeup("1.0").replace("target_cpu=001", "target_cpu=002")).expect("written");
     let gap = into("c", vec![Some(0), Some(0), None, Some(2)]).expect_err("the wakee's CPU").to_string();
-    assert!(gap.contains("the trace has CPU 2, mine has CPUs 0-1,3"), "{gap}");
+    assert!(gap.contains("the trace has CPU 2, but mine has CPUs 0-1,3"), "{gap}");
     let none = into("b", Vec::new()).expect_err("too small").to_string();
     assert!(none.contains("the trace has CPU 0, but mine has 0 CPUs"), "{none}");
 }

@@ -39,7 +39,7 @@ fn metric(name: &str, case: &str, (unit, scale): (&str, f64), of: f64, loads: &[
     let way = if unit == "us" { -1.0 } else { 1.0 };
     let row = |(i, load): (usize, &&str)| {
         let (base, change) = (scale * (1.0 + i as f64 * 0.6), changes[i + 8 - loads.len()] * of);
-        let half = 0.7 + 1.8 * chance.next();
+        let half = 0.7 + 1.8 * chance.number();
         let verdict = match change {
             change if change - half > 0.0 && change > 5.0 => Verdict::Better,
             change if change + half < 0.0 && change < -5.0 => Verdict::Worse,
@@ -72,7 +72,7 @@ fn statistic(
     let mut points = Vec::new();
     for (i, load) in LOADS.iter().enumerate() {
         for (side, (from, to)) in SIDES.into_iter().zip(ends) {
-            let value = (from + (to - from) * (i as f64 / 7.0).powi(2)) * (0.97 + 0.06 * chance.next());
+            let value = (from + (to - from) * (i as f64 / 7.0).powi(2)) * (0.97 + 0.06 * chance.number());
             let value = if unit == "%" { value.min(100.0) } else { value };
             let interval = Some((value * 0.98, value * 1.02));
             let point = |case: &str, value, interval, published| StatPoint {

@@ -15,8 +15,8 @@ pub fn heat(cpus: usize, wakeups: usize, chance: &mut Chance) -> Vec<Heat> {
                 let wave = 0.5 + 0.5 * ((at / 1e9 * 9.0) + cpu as f64 / cpus as f64 * 4.0).sin();
                 let full = at > 5e8 && cpu % (cpus / 2).max(1) < cpus / 4;
                 let busy = if full { 0.93 } else { 0.15 + 0.6 * wave };
-                let searched = at + look_ns * chance.next();
-                let ran = searched + period * busy * (0.6 + 0.5 * chance.next());
+                let searched = at + look_ns * chance.number();
+                let ran = searched + period * busy * (0.6 + 0.5 * chance.number());
                 builder.add(cpu, at as u64, searched.min(1e9) as u64, Doing::Searching);
                 builder.add(cpu, searched as u64, ran.min(at + period).min(1e9) as u64, Doing::Running);
                 at += period;
@@ -35,7 +35,7 @@ pub fn llcs(chance: &mut Chance) -> Vec<LlcSeries> {
             let point = |i: u32| {
                 let at_ms = f64::from(i) * 4.0;
                 let high = 88.0 / (1.0 + (-(at_ms - flips_at) / 40.0).exp());
-                let util_pct = (12.0 + high + 6.0 * chance.next()).min(100.0);
+                let util_pct = (12.0 + high + 6.0 * chance.number()).min(100.0);
                 let left = 1.0 - (util_pct / 100.0).powi(2) * 1.17;
                 LlcPoint { at_ms, util_pct, nr_idle_scan: limited.then_some((56.0 * left).max(0.0) as u32) }
             };
@@ -60,11 +60,11 @@ pub fn timelines(chance: &mut Chance) -> Vec<Timeline> {
     for (side, of) in sides {
         for package in ["package 0", "package 1"] {
             let mhz = |at: &f64| {
-                (*at, 1000.0 + 100.0 * (of * 18.0 * (0.5 + 0.4 * (at / 90.0).sin()) + chance.next()).round())
+                (*at, 1000.0 + 100.0 * (of * 18.0 * (0.5 + 0.4 * (at / 90.0).sin()) + chance.number()).round())
             };
             frequency.push(series(side, package, times.iter().map(mhz).collect()));
         }
-        let watts = |at: &f64| (*at, of * (140.0 + 45.0 * (at / 120.0).sin()) + 9.0 * chance.next());
+        let watts = |at: &f64| (*at, of * (140.0 + 45.0 * (at / 120.0).sin()) + 9.0 * chance.number());
         power.push(series(side, "", times.iter().map(watts).collect()));
     }
     let mut idle = Vec::new();
