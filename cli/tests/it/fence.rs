@@ -166,7 +166,8 @@ fn a_check_of_a_scheduler_that_hangs_ends_with_a_finding() {
 fn a_printed_command_finds_the_same_again() {
     let output = wakelab(here(), &["scx-check", &HANGS["scx:".len()..], "--machine", "test-2c", "--budget", "2"]);
     let text = String::from_utf8_lossy(&output.stdout);
-    let (_, again) = text.split_once("  again: wakelab ").unwrap_or_else(|| panic!("a command: {text}"));
+    let (_, again) =
+        text.split_once("  again, with its workload:\nwakelab ").unwrap_or_else(|| panic!("a command: {text}"));
     let end = again.find("\nEND").unwrap_or_else(|| panic!("a workload: {again}")) + "\nEND\n".len();
     let script = format!("'{}' {}", env!("CARGO_BIN_EXE_wakelab"), &again[..end]);
     let output =
@@ -176,19 +177,36 @@ fn a_printed_command_finds_the_same_again() {
     assert!(again.contains("has gone through __schedule() 100001 times"), "{again}");
 }
 
+/// Bytes with their length before them, as postcard writes them.
+fn with_length(bytes: &[u8]) -> Vec<u8> {
+    let (mut length, mut written) = (bytes.len(), Vec::new());
+    while length >= 0x80 {
+        written.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    written.push(length as u8);
+    written.extend(bytes);
+    written
+}
+
 /// What asks a worker has the workload: the worker's standard input is empty.
 #[test]
 fn a_worker_is_there_before_the_workload_is_read() {
+    let (object, _) = HANGS["scx:".len()..].split_once(',').expect("a variable");
     let mut worker = Command::new(env!("CARGO_BIN_EXE_wakelab"))
-        .args(["scx-check", &HANGS["scx:".len()..], "--machine", "test-2c", "--workload", "/dev/stdin"])
+        .args(["scx-check", object, "--machine", "test-2c", "--workload", "/dev/stdin"])
         .env("WAKELAB_WORKER", "1")
         .current_dir(here())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("it runs");
-    // A first question of one byte: no scheduler is known.
-    worker.stdin.as_mut().expect("a pipe").write_all(&[1, 0, 0, 0, 0]).expect("written");
+    // The first question: the one scheduler that there is, by what was asked for, its title, its name and its object.
+    let bytes = std::fs::read(here().join(object)).expect("an object");
+    let parts = [object.as_bytes(), b"hangs", object.as_bytes(), &bytes].map(with_length);
+    let question = [vec![1], parts.concat()].concat();
+    let framed = [&(question.len() as u32).to_le_bytes()[..], &question].concat();
+    worker.stdin.as_mut().expect("a pipe").write_all(&framed).expect("written");
     let mut answer = [1; 4];
     worker.stdout.as_mut().expect("a pipe").read_exact(&mut answer).expect("it says that it knows its runs");
     assert_eq!(answer, [0; 4], "an answer of no bytes");
