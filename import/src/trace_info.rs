@@ -138,6 +138,6 @@ mod tests {
         let mut info = of("6.1.0", 2);
         info.merge(TraceInfo { model: Some("Juno".into()), ..of("6.1.0", 4) }, Path::new("b")).expect("one kernel");
         assert_eq!(info.machine(), "Juno, 4 CPUs");
-        assert!(info.merge(of("6.12.0", 2), Path::new("c")).expect_err("two").what.contains("6.12.0 beside 6.1.0"));
+        assert!(info.merge(of("6.12.0", 2), Path::new("c")).expect_err("two").what.contains("6.12.0 besides 6.1.0"));
     }
 }

@@ -332,8 +332,8 @@ mod tests {
             (deep(60_000), "nests brackets deeper than 64"),
             (deep(80), "nests brackets deeper than 64"),
             (script(format!("{}1", "(".repeat(60_000))), "is not valid Rust"),
-            (script("!".repeat(100_000)), "has more than 8192 words and signs"),
-            (script("1 + ".repeat(60_000)), "has more than 8192 words and signs"),
+            (script("!".repeat(100_000)), "has more than 8192 tokens"),
+            (script("1 + ".repeat(60_000)), "has more than 8192 tokens"),
         ] {
             let found = BuildScript::parse(&text).unwrap_err();
             assert!(found.what.contains(error), "{found:?}");

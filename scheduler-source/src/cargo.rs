@@ -289,7 +289,7 @@ mod tests {
         let none = "    Updating crates.io index\nerror: no matching package named `scx_nope` found\n\
                     location searched: crates.io index\nrequired by package `wakelab-fetches v0.0.0 (/x)`\n";
         let error = not_fetched("scx_nope", None, said(none));
-        assert!(error.starts_with("there is no crate scx_nope; expected one of the public collection"), "{error}");
+        assert!(error.starts_with("there is no crate scx_nope; expected one of the public schedulers"), "{error}");
         assert!(error.ends_with("`scx_nope` found; location searched: crates.io index)"), "{error}");
         let other = "error: failed to select a version for the requirement `scx_bpfland = \"=9.9.9\"`\n\
                      candidate versions found which didn't match: 1.1.4, 1.0.18, ...\n\

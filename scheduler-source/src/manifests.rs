@@ -484,7 +484,7 @@ mod tests {
         assert_eq!(members("files/z", "workspace = { members = [\"*\"], exclude = [\"src\"] }"), last);
         let error =
             members("files/z", &format!("workspace = {{ members = [{}] }}", "\"*\",".repeat(1000))).unwrap_err();
-        assert!(error.contains("a scheduler of more than 20000 files"), "{error}");
+        assert!(error.contains("the scheduler has more than 20000 files"), "{error}");
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn files_that_are_cut_off_or_of_another_kind_are_refused_by_name() {
 #[test]
 fn a_file_without_required_metadata_is_refused() {
     for (key, value, expected) in [
-        ("wakelab.domains", None, "has no wakelab.domains"),
+        ("wakelab.domains", None, "lacks the key wakelab.domains"),
         ("wakelab.domains", Some("{}"), "description of a machine"),
         ("wakelab.kernel", Some("4.4"), "4.4"),
         ("wakelab.machine", Some("other"), "other"),
@@ -228,7 +228,7 @@ fn files_of_two_machines_are_one_recording_only_if_they_have_its_name() {
     assert_eq!(faults(&of("one")), [""; 0]);
     changed(&of("unnamed"), None);
     let unnamed = faults(&of("unnamed"));
-    assert!(unnamed.len() == 1 && unnamed[0].contains("wakelab.machine is other, and there 2cpus"), "{unnamed:?}");
+    assert!(unnamed.len() == 1 && unnamed[0].contains("wakelab.machine is other here, and 2cpus there"), "{unnamed:?}");
     changed(&of("two"), Some("2"));
     fs::copy(of("one").join("decisions-00002.parquet"), of("two").join("decisions-00002.parquet")).expect("copied");
     assert!(faults(&of("two"))[0].contains("decisions-00002.parquet: "), "{:?}", faults(&of("two")));

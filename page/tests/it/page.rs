@@ -113,7 +113,7 @@ fn too_much_or_contradicting_data_is_an_error_that_says_where() {
     let mut page = sample_page::page(16);
     page.llcs[0].points = vec![LlcPoint::default(); limits::POINTS + 1];
     let error = render(&page).unwrap_err().to_string();
-    assert!(error.contains("takes 20000 at most") && error.contains("hint: "), "{error}");
+    assert!(error.contains("expected at most 20000") && error.contains("hint: "), "{error}");
     let mut page = sample_page::page(16);
     page.sections[0].id = "heat".into();
     assert!(render(&page).unwrap_err().to_string().contains("anchor 'heat'"));

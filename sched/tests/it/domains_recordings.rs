@@ -203,7 +203,10 @@ fn recordings_with_a_fault_are_refused() {
         };
         refused(&|parts| parts.cpus.clear(), "cpus: 0 CPUs");
         refused(&|parts| parts.node = Some(vec![0]), "node: 1 entries for");
-        refused(&|parts| parts.cpus[1].domains[0].name = "SMP".into(), "CPU 1, domain 0, name: `SMP` is none of");
+        refused(
+            &|parts| parts.cpus[1].domains[0].name = "SMP".into(),
+            "CPU 1, domain 0, name: `SMP` is unknown; expected SMT",
+        );
         refused(&|parts| parts.cpus[1].domains.swap(0, 1), "CPU 1, domain 1, name: SMT is above Mc");
         refused(&|parts| parts.cpus[2].domains[0].span.clear(2), "CPU 2, domain 0, span: 3 does not contain the CPU");
         refused(&|parts| parts.cpus[0].domains[1].groups.clear(), "CPU 0, domain 1, groups: there is none");

@@ -136,7 +136,7 @@ fn what_does_not_fit_is_refused_with_its_reason() {
     let cap = PmSide { freq_cap: Some(1_000_000), ..side("schedutil") };
     assert!(
         error("i7-2600k", "v6.1", cap)
-            .contains("freq_cap=1000000 is below their lowest frequency; expected 1600000 kHz")
+            .contains("freq_cap=1000000 is below their lowest frequency; expected at least 1600000 kHz")
     );
 }
 

@@ -46,7 +46,7 @@ pub(super) fn policy(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Policy, WorkloadErr
         Some("SCHED_RR") => Ok(Policy::Rr),
         Some("SCHED_DEADLINE") => Ok(Policy::Deadline),
         Some(name) if KNOWN.contains(&name) => {
-            let what = format!("the policy {name} is not modelled; expected {MODELLED}");
+            let what = format!("{name} is not modelled; expected {MODELLED}");
             cx.refuse(&prop.place, &what, "it becomes SCHED_OTHER with nice 0").map(|()| Policy::NotModelled)
         }
         found => {

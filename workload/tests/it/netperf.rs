@@ -117,7 +117,7 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
          `send`?"
     );
     let error = fails("netperf:TCP_RR", one, &options("jitter", 101));
-    assert_eq!(error.to_string(), "jitter is 101 %; expected 0 to 100");
+    assert_eq!(error.to_string(), "jitter = 101 % is out of range; expected 0 to 100");
 
     let error = fails("netperf:TCPRR", one, &BTreeMap::new());
     assert_eq!(error.about, About::Name);

@@ -171,7 +171,7 @@ fn a_side_on_which_tasks_starve_is_not_better() {
     starve(&mut found, false, 2);
     assert_eq!(verdicts(&judged(&found))[2], RowVerdict::Better);
     let text = verdict_text(&judged(&found));
-    assert!(text.contains("\nstarved: SIS_PROP: 2 of 4 tasks (n5, m5)"), "{text}");
+    assert!(text.contains("\nstarved: SIS_PROP and SIS_UTIL: 2 of 4 tasks (n5, m5)"), "{text}");
 }
 
 #[test]
