@@ -69,7 +69,7 @@ fn caches_that_do_not_agree_are_refused_with_both_files() {
     refused_with("zen-ccx", "cpu/cpu1/cache/index3/id", "7", &["differs from ", "cpu0/cache/index3/id"]);
     let twice =
         Sysfs::of("zen-ccx").with("cpu/cpu0/cache/index3/level", "1").with("cpu/cpu0/cache/index3/type", "Data");
-    refused(&twice, "cpu/cpu0/cache/index3/level", &["this is L1d as index0 is"]);
+    refused(&twice, "cpu/cpu0/cache/index3/level", &["this is L1d, the same as index0"]);
 }
 
 #[test]
@@ -77,7 +77,11 @@ fn a_cpu_in_two_nodes_or_in_none_is_refused() {
     let file = "node/node1/cpulist";
     refused_with("zen-ccx", file, "3-7,12-15", &["lists CPU 3, which is also in devices/system/node/node0/cpulist"]);
     let none = Sysfs::of("zen-ccx").with(file, "5-7,12-15");
-    refused(&none, "node/online", &["CPU 4 is online, but in the cpulist of no node", "expected one of nodes 0-1"]);
+    refused(
+        &none,
+        "node/online",
+        &["CPU 4 is online, but in the cpulist of no node", "expected it in one of nodes 0-1"],
+    );
 }
 
 #[test]

@@ -38,7 +38,10 @@ fn without_a_list_the_folders_tell_which_cpus_and_nodes_there_are() {
     let whole = of("zen-ccx");
     let folders = imported(&Sysfs::of("zen-ccx").without("cpu/online").without("node/online"));
     assert_eq!(folders.file.machine.topology, whole.file.machine.topology);
-    noted(&folders, "there is no devices/system/cpu/online: the folders cpu*/topology");
+    noted(
+        &folders,
+        "there is no devices/system/cpu/online: which CPUs are online is read from the folders cpu*/topology",
+    );
     noted(&folders, "there is no devices/system/node/online: the nodes are those of the folders node0 and node1");
     let off = Sysfs::of("smt-off").without("cpu/online").with("cpu/cpu{4-7}/online", "0");
     assert_eq!(imported(&off).file, of("smt-off").file);

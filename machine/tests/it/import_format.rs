@@ -80,7 +80,7 @@ fn frequencies_that_contradict_themselves_are_refused() {
     refused(&with("0-3", "0-4"), 7, &["found `4`"]);
     refused(&machine(&FREQUENCY.repeat(2)), 15, &["already have frequencies"]);
     let rows = FREQUENCY.replace("0-3", "0-1").replace("[0, 0, 1, 1]", "0");
-    refused(&machine(&(rows.clone() + &rows.replace("0-1", "2-3"))), 15, &["policy 0 is in a row above"]);
+    refused(&machine(&(rows.clone() + &rows.replace("0-1", "2-3"))), 15, &["policy 0 is already in a row above"]);
 }
 
 const IDLE: &str = "[[idle]]\ncpus = \"0-1\"\nindex = 1\nname = \"C1\"\nexit_latency_ns = 1000\nresidency_ns = 2000\n\
@@ -92,7 +92,7 @@ fn an_idle_state_is_one_of_its_index_for_each_cpu() {
     let states: Vec<_> = file.machine.idle_states.iter().map(|s| (s.index, s.disabled, s.cpus.to_string())).collect();
     assert_eq!(states, [(1, true, "0-1".to_owned()), (1, true, "2-3".to_owned())]);
     assert_eq!(MachineFile::from_toml(&file.to_toml(), "m.toml").unwrap(), file);
-    refused(&machine(&IDLE.repeat(2)), 14, &["have a state 1 already"]);
+    refused(&machine(&IDLE.repeat(2)), 14, &["already have a state 1"]);
     refused(&machine(&IDLE.replace("true", "1")), 12, &["`idle.disabled`: expected true or false, found 1"]);
     refused(&machine(&IDLE.replace("= 1000\n", "= -1\n")), 10, &["`idle.exit_latency_ns`", "found -1"]);
     refused(&machine(&IDLE.replace("name = \"C1\"\n", "")), 6, &["`idle.name`: the key is missing"]);

@@ -93,7 +93,7 @@ fn turbo_that_rises_with_the_active_cores_is_refused() {
 fn power_needs_a_way_to_be_computed_and_whole_cores() {
     let power = |keys: &str| format!("[[power]]\ncpus = \"0-3\"\n{keys}assumed = \"for the test\"\n");
     let dynamic = "dynamic = 5\ndynamic_range = [4, 6]\n";
-    refused(&machine(&power(dynamic)), 6, &["`dynamic` needs the voltage, and CPU 0 has none", "hint: `opps`"]);
+    refused(&machine(&power(dynamic)), 6, &["`dynamic` needs the voltage, and CPU 0 has none", "hint: give `opps`"]);
     refused(&machine(&power("")), 6, &["either `dynamic` or `busy_uw`", "hint: "]);
     refused(&with_opps(&power("dynamic = 5\n")), 11, &["`power.dynamic_range`: the key is missing"]);
     refused(&with_opps(&power("dynamic = 5\ndynamic_range = [6, 7]\n")), 11, &["dynamic = 5 is outside its own range"]);

@@ -179,8 +179,8 @@ fn costs_come_from_one_place() {
     let both = same().replace("[topology]", "costs_of = \"test-1c\"\n[topology]");
     refused(&both, 8, &["`scaled`: give `costs_of`", "not both"]);
     let reference = "[topology]\ncores = 1\n[reference.clock]\nmhz = 1\nsource = \"a\"\n";
-    refused(&with_topology(reference), 6, &["`reference`", "found `costs_of`, too"]);
-    refused(&(same() + "[reference.clock]\nmhz = 1\nsource = \"a\"\n"), 20, &["`reference`", "found `scaled`, too"]);
+    refused(&with_topology(reference), 6, &["`reference`", "found `costs_of` too"]);
+    refused(&(same() + "[reference.clock]\nmhz = 1\nsource = \"a\"\n"), 20, &["`reference`", "found `scaled` too"]);
 }
 
 #[test]

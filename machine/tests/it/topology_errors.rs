@@ -24,7 +24,7 @@ fn no_cpus_are_refused() {
 
 #[test]
 fn more_than_8192_cpus_are_refused_with_the_product() {
-    topology_refused("[topology]\ncores = 4097\nthreads = 2\n", 4, &["4097 cores × 2 threads are 8194 CPUs", "8192"]);
+    topology_refused("[topology]\ncores = 4097\nthreads = 2\n", 4, &["4097 cores × 2 threads make 8194 CPUs", "8192"]);
     assert_eq!(read(&with_topology("[topology]\ncores = 4096\nthreads = 2\n")).unwrap().topology.nr_cpus(), 8192);
 }
 
@@ -127,7 +127,11 @@ fn lists_that_name_no_cpus_are_refused() {
     {
         topology_refused(&rows(&ROW.replace("0-1", list), ""), 6, &[found]);
     }
-    topology_refused(&rows(&ROW.replace("0-1", "0-8191,0-8191"), ""), 6, &["more entries than the 8192 CPUs"]);
+    topology_refused(
+        &rows(&ROW.replace("0-1", "0-8191,0-8191"), ""),
+        6,
+        &["more entries than the maximum of 8192 CPUs"],
+    );
     topology_refused(&rows(&ROW.replace("\"0-1\"", "0"), ""), 6, &["expected text in quotes, found 0"]);
 }
 
