@@ -41,9 +41,11 @@ pub fn names_of(command: &str, arg: &Arg) -> Names {
         (_, _, "KERNEL" | "NAME" | "OTHER" | "LOAD" | "TIME" | "DURATION" | "SECONDS" | "N" | "N%" | "NS" | "P") => {
             Names::Nothing
         }
-        (_, _, "CPUS" | "FEATURES" | "PAGE" | "CONDITION" | "WHAT" | "ENGINE" | "REASON" | "METHOD" | "VALUES") => {
-            Names::Nothing
-        }
+        (
+            _,
+            _,
+            "CPUS" | "FEATURES" | "PAGE" | "WORD" | "CONDITION" | "WHAT" | "ENGINE" | "REASON" | "METHOD" | "VALUES",
+        ) => Names::Nothing,
         _ if !arg.get_possible_values().is_empty() => Names::Nothing,
         _ => panic!("{command}: the argument {id} ({value}): say here whether it names an input or an output"),
     }
