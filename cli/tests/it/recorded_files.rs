@@ -296,7 +296,7 @@ fn files_that_are_cut_off_or_foreign_are_refused() {
         ("decisions-00001.parquet", &whole[..4], "cannot be read"),
         ("decisions-00001.parquet", &png[..], "decisions-00001.parquet"),
         ("a.csv", text, "the header lacks"),
-        ("a.csv", &png[..], "no text"),
+        ("a.csv", &png[..], "bytes that are not text"),
     ] {
         let path = folder.path().join(file);
         fs::write(&path, bytes).expect("written");
@@ -323,7 +323,7 @@ fn a_missing_file_of_a_recording_is_named_and_the_others_are_read() {
     for number in [1, 3] {
         fs::write(folder.path().join(format!("decisions-0000{number}.parquet")), decisions()).expect("written");
     }
-    refused(folder.path(), "decisions-00003.parquet", "expected decisions-00002.parquet before it");
+    refused(folder.path(), "decisions-00003.parquet", "the file decisions-00002.parquet before it is missing");
     let stats = wakelab(folder.path(), &["stats", ".", "--format", "json"]);
     let stats: Value = serde_json::from_slice(&stats.stdout).expect("JSON");
     assert_eq!(stats["runs"][0]["wakeups"], 2 * 767);

@@ -96,7 +96,7 @@ fn what_is_missing_or_damaged_is_made_again_and_nothing_else() {
     fs::write(out.join(".wakelab-abc"), "half").unwrap();
     let again = sweep(folder.path(), &["--out", "runs", "--jobs", "1"]);
     let said = String::from_utf8_lossy(&again.stderr);
-    assert!(said.contains("part-000003.parquet is not a whole part"), "{said}");
+    assert!(said.contains("part-000003.parquet is not a complete part"), "{said}");
     let after = state();
     assert_eq!(names(&out).iter().filter(|name| name.starts_with('.')).count(), 0);
     assert_eq!(after.len(), before.len());
