@@ -234,7 +234,7 @@ fn files_of_two_machines_are_one_recording_only_if_they_have_its_name() {
     assert!(faults(&of("two"))[0].contains("decisions-00002.parquet: "), "{:?}", faults(&of("two")));
     fs::copy(of("one").join("decisions-00001.parquet"), of("two").join("decisions-00002.parquet")).expect("copied");
     let two = faults(&of("two"));
-    assert!(two.len() == 1 && two[0].contains("wakelab.recording is 1, and there 2"), "{two:?}");
+    assert!(two.len() == 1 && two[0].contains("wakelab.recording is 1 here, and 2 there"), "{two:?}");
 }
 
 #[test]
