@@ -385,7 +385,7 @@ fn clang_is_shown_a_scheduler_and_its_headers_alone() {
         &[
             "src/main.bpf.c:1:10: fatal error: 'intf.h' file not found\n  clang says:\n",
             "evil/build.rs is not run, and may generate intf.h: run `cargo build` there once, or write the file",
-            "headers of scx_cargo 1.1.4, libbpf-sys 1.7.0, as ",
+            "headers of scx_cargo 1.1.4, libbpf-sys 1.7.0, according to ",
         ],
     );
     let secret = fixture.path("secret.h").display().to_string();
