@@ -13,9 +13,11 @@ use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 const WIDTH: usize = 100;
 /// So many rows are named of those that are better or worse.
 const NAMED: usize = 3;
-/// At most so many lines say who starved, or what decided nothing: a survey has dozens of variants, and its result has
-/// to stay on the first screen.
+/// At most so many lines say who starved, or what decided nothing; of more variants than [`MANY`] one. A survey has
+/// dozens, and its result has to stay on the first screen.
 const LINES: usize = 4;
+/// So many variants have a line each.
+const MANY: usize = 8;
 
 /// What was concluded, what chance can do, what the assumed constants do, and how right such predictions were: a line
 /// each, without a full stop.
@@ -184,7 +186,7 @@ pub(super) fn starved(verdicts: &[Verdict<'_>]) -> Vec<String> {
     let base = verdicts.first().and_then(|verdict| of_side(verdict, 0));
     let found = alike(base.into_iter().chain(verdicts.iter().filter_map(|verdict| of_side(verdict, 1))));
     let line = |(sides, what): &(Vec<String>, String)| format!("starved: {}: {what}", some(sides));
-    bounded(&found, "starved", line)
+    bounded(&found, "starved", verdicts.len(), line)
 }
 
 /// Those that have the same said of them, together.
@@ -209,10 +211,11 @@ fn some(names: &[String]) -> String {
 }
 
 /// The first lines, and one that says how many more there are.
-fn bounded<T>(found: &[T], kind: &str, line: impl Fn(&T) -> String) -> Vec<String> {
-    let mut lines: Vec<String> = found.iter().take(LINES).map(line).collect();
-    if found.len() > LINES {
-        lines.push(format!("{kind}: and {} more; --format json lists all", found.len() - LINES));
+fn bounded<T>(found: &[T], kind: &str, variants: usize, line: impl Fn(&T) -> String) -> Vec<String> {
+    let most = if variants > MANY { 1 } else { LINES };
+    let mut lines: Vec<String> = found.iter().take(most).map(line).collect();
+    if found.len() > most {
+        lines.push(format!("{kind}: and {} more; --format json lists all", found.len() - most));
     }
     lines
 }
@@ -243,8 +246,10 @@ pub(super) fn decided_nothing(verdicts: &[Verdict<'_>]) -> Vec<String> {
         };
         (setting.clone(), format!("decided nothing{place}: {why}"))
     };
-    let found = alike(found.iter().map(of_setting));
-    bounded(&found, "mechanism", |(settings, what)| format!("mechanism: {} {what}", some(settings)))
+    let mut found = alike(found.iter().map(of_setting));
+    // What decided nothing at all comes first.
+    found.sort_by_key(|(_, what)| !what.starts_with("decided nothing:"));
+    bounded(&found, "mechanism", verdicts.len(), |(settings, what)| format!("mechanism: {} {what}", some(settings)))
 }
 
 /// How right such predictions were: a line for each benchmark, and one for schedulers of sched_ext.
