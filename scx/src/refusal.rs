@@ -93,7 +93,7 @@ mod tests {
         let error = anyhow::anyhow!("Failed to load BPF program");
         for (log, expected) in [
             ("libbpf: extern (func ksym) 'scx_bpf_x': func_proto [1] incompatible with vmlinux [2]\n", "scx_bpf_x"),
-            ("0: (85) call x\nlibbpf: prog 'wakelab_tick': failed to load: -EACCES\n", "verifier refuses wakelab_tick"),
+            ("0: (85) call x\nlibbpf: prog 'wakelab_tick': failed to load: -EACCES\n", "verifier rejects wakelab_tick"),
             ("", "Failed to load BPF program"),
         ] {
             let text = of_load(&error, log).to_string();
