@@ -117,7 +117,7 @@ fn by_workload(found: &MatrixComparison, verdicts: &[Verdict<'_>], ranked: &[Ran
     table_text(&table)
 }
 
-/// What does nothing, and what is no policy.
+/// The switches that do nothing, and the one that is not a policy.
 pub(crate) fn notes(found: &MatrixComparison, ranked: &[Ranked<'_>], idle: &[usize]) -> Vec<String> {
     let mut notes = Vec::new();
     if !idle.is_empty() {

@@ -1,7 +1,7 @@
 //! The kernel's own tests of sched_ext (`tools/testing/selftests/sched_ext`, 7.2): their schedulers, as the kernel has
 //! them, under the simulated core, with what their user-space parts expect.
 //!
-//! `docs/evidence.md` has the table of all, with those that are not here and why.
+//! `docs/evidence.md` lists all, with those that are not here and why.
 
 use crate::support::{MS, simulate, spinners};
 use std::collections::BTreeMap;
