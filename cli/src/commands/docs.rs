@@ -75,14 +75,20 @@ fn anchor(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
+/// The lines of a page, each with the level of its heading; 0 if it is none.
+fn lines(page: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_code = false;
+    page.lines().map(move |line| {
+        in_code ^= line.starts_with("```");
+        (if in_code { 0 } else { line.bytes().take_while(|&byte| byte == b'#').count() }, line)
+    })
+}
+
 /// The section of a page under the heading that links call this, down to the next heading of its level. Headings below
 /// the third level are parts of a section.
 fn section(page: &str, called: &str) -> Option<String> {
-    let mut in_code = false;
     let mut found: Option<(usize, String)> = None;
-    for line in page.lines() {
-        in_code ^= line.starts_with("```");
-        let level = if in_code { 0 } else { line.bytes().take_while(|&byte| byte == b'#').count() };
+    for (level, line) in lines(page) {
         match &mut found {
             None if (1..=3).contains(&level) && anchor(line) == called => found = Some((level, format!("{line}\n"))),
             Some((begun, _)) if level > 0 && level <= *begun => break,
@@ -105,10 +111,8 @@ struct Found {
 /// heading under the page's own name.
 fn sections_with(name: &str, text: &str) -> Vec<Found> {
     let wanted = text.to_lowercase();
-    let (mut in_code, mut section, mut found) = (false, name.to_owned(), Vec::<Found>::new());
-    for line in page_text(name).lines() {
-        in_code ^= line.starts_with("```");
-        let level = if in_code { 0 } else { line.bytes().take_while(|&byte| byte == b'#').count() };
+    let (mut section, mut found) = (name.to_owned(), Vec::<Found>::new());
+    for (level, line) in lines(&page_text(name)) {
         match level {
             1 => name.clone_into(&mut section),
             2 | 3 => section = format!("{name}#{}", anchor(line)),

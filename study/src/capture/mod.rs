@@ -205,8 +205,7 @@ pub enum CaptureError {
     },
     /// The recording has a CPU that the machine lacks.
     #[error(
-        "{path}: the recording has CPU {cpu}, {machine} has {cpus}
-  hint: name the machine that was recorded with \
+        "{path}: the recording has CPU {cpu}, {machine} has {cpus}\n  hint: name the machine that was recorded with \
          --machine; `wakelab machine import` on it writes its file"
     )]
     Machine {
