@@ -142,7 +142,7 @@ fn commands(text: &str) -> Vec<(String, String)> {
 /// Where the commands of a page run: what a clone has, and files of the page's own.
 fn clone_like() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["recordings", "experiments", "published", "machines", "bpf"] {
+    for name in ["crates", "data"] {
         let original = docs().join("..").join(name).canonicalize().expect("a folder of the clone");
         std::os::unix::fs::symlink(original, folder.path().join(name)).expect("a link");
     }
