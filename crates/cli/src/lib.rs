@@ -1,4 +1,8 @@
 //! wakelab: where Linux puts a waking task, and why.
+//!
+//! The command line: arguments are read here, progress and results are printed, and a command ends with its exit code.
+//! It may use every room but `python`, and the libraries that a terminal takes. It computes no result: numbers come
+//! from `study` or below, and their text from `report`.
 
 mod cache;
 mod commands;

@@ -3,6 +3,9 @@
 //!
 //! These files have no states of run queues, so no decision can be made again. Waits, migrations and who wakes whom can
 //! be computed from them. docs/formats.md has the tables, docs/recording.md the formats.
+//!
+//! It may use `events`, which writes the recording, and `perfetto`. It never makes up what was not recorded: a field
+//! that a format does not have stays empty, and is named.
 
 mod byte_reader;
 mod event;

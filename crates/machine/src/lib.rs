@@ -2,6 +2,8 @@
 //!
 //! A machine is a TOML file (`data/machines/`, described in `docs/machines.md`). Every value carries where it was taken
 //! from, or states that it is assumed, with the range in which it may lie. Nothing here knows a policy.
+//!
+//! It may use `sched`, for its topology, and `input`. It never decides, and reads no file but a machine's.
 
 mod builtin;
 mod calibration;

@@ -16,6 +16,8 @@
 //! | `log2_histogram` | [`Bucket`]: durations by powers of two |
 //! | `machine_state` | [`State`]: migrating or stacked, and when that changed |
 //! | [`regret`] | searches, probes and CPU time compared with perfect knowledge |
+//!
+//! It may use `events`, and plain numbers of `pm` and `workload`. It never simulates, and never prints.
 
 mod activity;
 mod latency;

@@ -1,5 +1,8 @@
 //! wakelab for Python: the native module `wakelab._wakelab`. Its package (`crates/python/wakelab`) makes arguments of
 //! what it is called with, and objects of what comes out.
+//!
+//! It may use `cli`, as a library, and pyo3. It has no numbers other than the program's, starts no process but for a
+//! cluster that is asked for, prints nothing, and handles no signal.
 
 mod policy;
 mod table;

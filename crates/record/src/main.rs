@@ -1,4 +1,8 @@
 //! `wakelab-record`: records how the running kernel places wake-ups. docs/recording.md describes its use.
+//!
+//! It may use `events`, whose schema it writes, `process`, and libbpf-rs. It records a decision with what the kernel
+//! read, as it was, and counts what it lost or left out. It never decides, changes nothing in the kernel, and computes
+//! no statistic.
 
 mod args;
 mod balance_rows;

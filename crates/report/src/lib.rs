@@ -1,4 +1,7 @@
 //! Text and JSON of what the studies found. Nothing is computed here.
+//!
+//! It may use what has results (`study`, `statistics`, and the rooms whose types they hold) and `page`. It reads no
+//! file, prints nothing, and never changes a number but to round it.
 
 pub mod ablation;
 pub mod balance_passes;

@@ -7,6 +7,9 @@
 //!
 //! Nothing that a scheduler's author wrote is run: cargo resolves copies of manifests, a build script is only read, and
 //! clang gets flags that only compile, is shown only what it needs, and writes into one folder.
+//!
+//! It may use `input`, syn, tar and ruzstd, and cargo, clang and bwrap as programs. It never reads what an object
+//! holds.
 
 #![warn(missing_docs)]
 

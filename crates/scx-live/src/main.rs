@@ -3,6 +3,8 @@
 //! `run` loads the objects, one after the other, runs each load under each of them, and writes what was counted, which
 //! `scx-simulated table` compares with the same in simulated time. `load` keeps one object enabled. `mend` gives a
 //! kernel for guests back what its build has lost of its types.
+//!
+//! It may use `scx-bpf` for what a loader sets, `scx-loads`, and libbpf-rs. It never simulates.
 
 mod kfunc_types;
 mod load;

@@ -1,5 +1,8 @@
 //! The loads that run under a scheduler of sched_ext, live (`crates/scx-live`) and simulated (`crates/scx-simulated`),
 //! the guest's machine, and what is counted.
+//!
+//! It may use `machine`, `workload` and what `scx-bpf` knows of loaders. It never loads a scheduler, and prints
+//! nothing.
 
 pub mod doings;
 mod load;

@@ -3,6 +3,8 @@
 //!
 //! `run` runs each load under each object in simulated time, and writes what was counted. `table` sets results of
 //! `scx-live run` beside it. `decisions` simulates scx_wakelab alone, and writes what it records.
+//!
+//! It may use `sim`, `scx-loads` and `scx-decisions`. It never touches the kernel that it runs on.
 
 mod decisions;
 mod simulate;

@@ -1,4 +1,8 @@
 //! `scx_wakelab`: the published wake-up placement policies on a running kernel. docs/real-kernel.md describes its use.
+//!
+//! It may use `sched` for the scheduling domains, `scx-decisions` for what it records, and libbpf-rs. The policies are
+//! in `src/bpf`, under the kernel's names; the program loads them, passes on flags, and prints what they count. It
+//! never simulates, and leaves nothing loaded when it ends.
 
 mod ab;
 mod args;

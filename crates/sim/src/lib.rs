@@ -1,4 +1,9 @@
 //! Simulated time: CPUs that run task programs under the scheduler on a machine.
+//!
+//! It may use `sched`, `pm` and `scx-core`, which decide; `machine` and `workload`, which say what costs and what is to
+//! be done; and `events`, in which it reports. It keeps time, applies what was decided, and draws random numbers in the
+//! order of events. It never decides where a task goes, knows no benchmark by name, reads no file, and computes no
+//! statistic.
 
 mod asym_capacity;
 mod audit;

@@ -11,6 +11,8 @@
 //!    Welch's ν: all R with (w̄ − R b̄)² ≤ t² (v_w + R² v_b), where t is the 97.5% point. It includes the spread of the
 //!    base, which is the denominator, and excludes 0 exactly if p < 0.05. It has no ends if the mean of the base is not
 //!    told from 0 at that level (b̄² ≤ t² v_b).
+//!
+//! It may use statrs. It knows no metric and no report, and never drops a value.
 
 mod better;
 

@@ -17,6 +17,8 @@
 //! their simulation. [`cache`] keeps finished runs. The crate `statistics` tests whether two means differ.
 //!
 //! All of them return data; `wakelab-report` turns it into text.
+//!
+//! It may use all rooms below `report`. It never formats, and never prints.
 
 pub mod ablation;
 pub mod balance_passes;
