@@ -1,7 +1,6 @@
 # Sourced by what tests pages in a browser: crates/page/browser-test/run, crates/playground/browser-test/run. Sets
-# CHROMIUM, the browser, MODULES, the folder
-# with Playwright and axe, and work, a folder that goes away; not_run WHY ends where something is
-# missing, as WAKELAB_BROWSER says.
+# CHROMIUM, the browser, MODULES, the folder with Playwright and axe, and work, a folder that goes away; not_run WHY
+# ends where something is missing, as WAKELAB_BROWSER says.
 tested=$(basename "$(dirname "$(dirname "$(realpath "$0")")")")/browser-test
 case ${WAKELAB_BROWSER:-} in
     0) echo "$tested: not run: WAKELAB_BROWSER is 0" >&2; exit 77 ;;

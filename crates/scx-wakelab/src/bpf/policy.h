@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The arithmetic of the policies. Functions have the names of the kernel or of the posting. Nothing here depends on
- * BPF: the tests of ../../../scx-policy compile the same headers natively and compare them with the crates `sched` and
+ * BPF: the tests of scx-policy compile the same headers natively and compare them with the crates `sched` and
  * `pm`.
  */
 #pragma once

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-/* Set before loading. ../scx-policy/src/select.rs has the same structure. */
+/* Set before loading. src/select.rs of scx-policy has the same structure. */
 struct sis_param {
 	u64 run;		/* ns of the wakee's run for each CPU that is searched; 0 for no such limit */
 	u64 short_run;		/* ns: a task that runs for less is short; 0 if none is */

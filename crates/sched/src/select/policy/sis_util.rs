@@ -1,11 +1,10 @@
 //! SIS_UTIL: search in proportion to how much of the LLC is unused.
 //!
 //! Both formulas are here. Periodic balance of the LLC writes `nr_idle_scan` (`crates/sim/src/load_balance.rs` stores
-//! it), from the utilisation of all CPUs of the LLC
-//! ([`update_idle_cpu_scan`], in its posted forms and with tunables [`IdleScanRules::nr_idle_scan`]). The search reads
-//! it ([`SisUtil`]): it scans that many CPUs. At 0 (from about 85% utilisation) it ends before it begins, and with it
-//! the scan for an idle core: `has_idle_cores` then stays as it is. The number is as old as the last periodic balance,
-//! tens of milliseconds, so that a burst meets yesterday's number.
+//! it), from the utilisation of all CPUs of the LLC ([`update_idle_cpu_scan`], in its posted forms and with tunables
+//! [`IdleScanRules::nr_idle_scan`]). The search reads it ([`SisUtil`]): it scans that many CPUs. At 0 (from about 85%
+//! utilisation) it ends before it begins, and with it the scan for an idle core: `has_idle_cores` then stays as it is.
+//! The number is as old as the last periodic balance, tens of milliseconds, so that a burst meets yesterday's number.
 //!
 //! As merged for 6.0 (70fb5ccf2ebb). Its earlier versions (`SIS_UTIL_V1` to `_V3`) differ in the number alone; the
 //! search reads it as it does in the merged form.
