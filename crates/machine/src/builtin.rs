@@ -74,7 +74,8 @@ pub fn all() -> Vec<Machine> {
 }
 
 /// Returns the machine of a name or a path: what ends in `.toml` or contains a `/` is a path. If no built-in machine
-/// has the name, the machine is read from `data/machines/NAME.toml` in the current folder.
+/// has the name, the machine is read from `machines/NAME.toml` in the current folder, or from `data/machines/NAME.toml`,
+/// where a clone has them.
 ///
 /// # Errors
 ///
@@ -93,10 +94,10 @@ impl MachineFile {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             return MachineFile::read(name_or_path);
         }
-        let own = format!("data/machines/{name_or_path}.toml");
-        match NAMES.contains(&name_or_path) || !Path::new(&own).is_file() {
-            true => MachineFile::builtin(name_or_path),
-            false => MachineFile::read(&own),
+        let mut own = ["machines", "data/machines"].map(|folder| format!("{folder}/{name_or_path}.toml")).into_iter();
+        match own.find(|path| !NAMES.contains(&name_or_path) && Path::new(path).is_file()) {
+            Some(path) => MachineFile::read(&path),
+            None => MachineFile::builtin(name_or_path),
         }
     }
 

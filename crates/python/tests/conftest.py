@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DECISIONS = REPOSITORY / "recordings" / "6.12-C-hb.csv.gz"
-WITH_SWITCHES = REPOSITORY / "cli" / "tests" / "data" / "sis-prop-6.1"
+REPOSITORY = Path(__file__).resolve().parents[3]
+DECISIONS = REPOSITORY / "data" / "recordings" / "6.12-C-hb.csv.gz"
+WITH_SWITCHES = REPOSITORY / "crates" / "cli" / "tests" / "data" / "sis-prop-6.1"
 
 CASE = {
     "machine": "test-8c",

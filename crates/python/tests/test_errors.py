@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from conftest import CASE, DECISIONS
+from conftest import CASE, DECISIONS, WITH_SWITCHES
 
 import wakelab
 
@@ -125,7 +125,7 @@ def test_a_row_that_is_not_there_is_no_error():
 
 def test_warnings_are_pythons():
     with pytest.warns(wakelab.Warning) as warned:
-        wakelab.capture(DECISIONS.parents[1] / "cli" / "tests" / "data" / "sis-prop-6.1", window="100ms")
+        wakelab.capture(WITH_SWITCHES, window="100ms")
     assert any("the recorded machine is not known" in str(warning.message) for warning in warned)
 
 

@@ -241,8 +241,7 @@ def test_a_captured_load_is_a_workload(program, tmp_path):
 def test_machines_and_workloads_are_names_files_texts_and_dicts(tmp_path):
     import tomllib
 
-    repository = DECISIONS.parents[1]
-    path = repository / "machines" / "test-8c.toml"
+    path = DECISIONS.parents[1] / "machines" / "test-8c.toml"
     text = path.read_text()
     forms = ["test-8c", path, str(path), text, tomllib.loads(text)]
     found = {wakelab.simulate(**CASE | {"machine": machine}).json for machine in forms}

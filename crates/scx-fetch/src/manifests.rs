@@ -161,7 +161,7 @@ impl Manifests {
     pub fn of(checkout: &Checkout, budget: &Budget) -> Result<Self, String> {
         let asked = Read::of(checkout.clone(), budget)?;
         let workspace = asked.workspace(budget)?;
-        let mut copier = Copier { numbers: BTreeMap::new(), folders: Vec::new(), up: "../../" };
+        let mut copier = Copier { numbers: BTreeMap::new(), folders: Vec::new(), up: "../" };
         let has_root = asked.table.contains_key("package");
         if has_root {
             copier.number(checkout.clone())?;
@@ -189,7 +189,7 @@ impl Manifests {
             let members = (0..texts.len()).map(|number| Value::String(format!("p{number}"))).collect();
             copier.up = "";
             let patch = copier.patch(&asked)?;
-            copier.up = "../../";
+            copier.up = "../";
             // Packages that are patches alone.
             while let Some(next) = copier.folders.get(texts.len()).cloned() {
                 let read = Read::of(next, budget)?;

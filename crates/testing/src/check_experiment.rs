@@ -3,7 +3,8 @@
 use std::path::Path;
 use wakelab_study::experiment::{Place, Spec};
 
-const FILE: &str = "fuzzed.toml";
+/// Beside the experiments, whose published tables are named from there.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/experiments/fuzzed.toml");
 
 /// Reads the bytes as an experiment file and looks up what it names; whether all was found.
 pub fn experiment(bytes: &[u8]) -> bool {

@@ -78,19 +78,24 @@ enum ScoreFormat {
 
 /// Simulates the published tables and prints how close the model comes.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let usual = Path::new("data/published");
+    // A folder of one's own, or that of a clone.
+    let usual = ["published", "data/published"].map(Path::new).into_iter().find(|folder| folder.is_dir());
     // The program's own files are needed until the end: machines and workloads beside the tables are read later.
-    let own = (args.published.is_none() && !usual.is_dir()).then(embedded::published).transpose()?;
+    let own = (args.published.is_none() && usual.is_none()).then(embedded::published).transpose()?;
     let mut tables = match (&args.published, &own) {
         (Some(folder), _) => tables(folder, &args.names).map_err(|error| anyhow::anyhow!("--published: {error}"))?,
         (None, Some(own)) => tables(&own.path, &args.names)
             .map_err(|error| anyhow::anyhow!("{error}\n  hint: `wakelab list tables` lists the names"))?,
-        (None, None) => tables(usual, &args.names).map_err(|error| {
-            anyhow::anyhow!(
-                "{error}\n  hint: data/published/ in this folder takes precedence over the program's own tables; run \
-                 it elsewhere, or name a folder: --published DIR"
-            )
-        })?,
+        (None, None) => {
+            let usual = usual.expect("without a folder the program's own tables are read");
+            tables(usual, &args.names).map_err(|error| {
+                anyhow::anyhow!(
+                    "{error}\n  hint: {}/ in this folder takes precedence over the program's own tables; run it \
+                     elsewhere, or name a folder: --published DIR",
+                    usual.display()
+                )
+            })?
+        }
     };
     for path in &args.machine {
         let name = MachineFile::get(&path.to_string_lossy()).map_err(|error| anyhow::anyhow!("--machine: {error}"))?;

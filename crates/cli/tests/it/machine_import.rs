@@ -20,14 +20,14 @@ pub fn tree(name: &str) -> TempDir {
     Sysfs::of(name).unpacked()
 }
 
-/// A folder whose `data/machines/mine.toml` was imported from a tree.
+/// A folder whose `machines/mine.toml` was imported from a tree.
 fn imported(tree: &str) -> (TempDir, Output) {
     let sys = Sysfs::of(tree).unpacked();
     let output = wakelab(sys.path(), &["machine", "import", "--sysfs", ".", "--name", "mine"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("machines")).expect("a folder");
-    fs::write(folder.path().join("data/machines/mine.toml"), &output.stdout).expect("a file");
+    fs::write(folder.path().join("machines/mine.toml"), &output.stdout).expect("a file");
     (folder, output)
 }
 
@@ -57,7 +57,7 @@ fn an_imported_machine_is_found_by_its_name_shown_and_run() {
     assert!(stdout(&output).starts_with("# Written by `wakelab machine import`.\n\nname = \"mine\"\n"));
     let shown = wakelab(folder.path(), &["machine", "show", "mine"]);
     assert!(stdout(&shown).contains("16 CPUs, 8 cores, 4 LLCs"), "{}{}", stdout(&shown), stderr(&shown));
-    let by_path = wakelab(folder.path(), &["machine", "show", "data/machines/mine.toml"]);
+    let by_path = wakelab(folder.path(), &["machine", "show", "machines/mine.toml"]);
     assert_eq!(stdout(&by_path), stdout(&shown));
     let compared = wakelab(folder.path(), &SHORT);
     assert_eq!(compared.status.code(), Some(0), "{}", stderr(&compared));

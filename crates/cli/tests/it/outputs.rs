@@ -100,7 +100,7 @@ fn on_small_disk(folder: &Path, script: &str) -> Option<Output> {
 #[cfg(target_os = "linux")]
 fn a_full_disk_leaves_no_half_file() {
     let folder = tempfile::tempdir().expect("a folder");
-    let run = format!("../../{}", events(folder.path()));
+    let run = format!("../{}", events(folder.path()));
     let commands = [
         format!("\"$WAKELAB\" trace '{run}' --perfetto out.pftrace"),
         format!("\"$WAKELAB\" {} --perfetto traces", CASE.replace("20ms", "200ms")),
@@ -200,7 +200,7 @@ fn an_output_replaces_neither_an_input_nor_another_output() {
     let compare = [CASE, "--out same --html same"].join(" ");
     for (command, flag) in [
         ("run e.toml --no-cache --out e.toml", "--out"),
-        ("run e.toml --no-cache --html ../../$/e.toml", "--html"),
+        ("run e.toml --no-cache --html ../$/e.toml", "--html"),
         ("trace 6.12-C-hb.csv.gz --perfetto 6.12-C-hb.csv.gz", "--perfetto"),
         ("trace 6.12-C-hb.csv.gz --perfetto link", "--perfetto"),
         ("explain 6.12-C-hb.csv.gz --limit 1 --html second-name", "--html"),

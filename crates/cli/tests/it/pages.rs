@@ -240,7 +240,7 @@ fn a_page_that_cannot_be_written_is_an_error_before_anything_is_counted() {
     fs::write(here.path().join("file"), "").expect("a file");
     let recording = root().join("data/recordings/6.12-C-hb.csv.gz");
     let recording = recording.to_str().expect("UTF-8");
-    let published = root().join("published");
+    let published = root().join("data/published");
     let published = published.to_str().expect("UTF-8");
     for (to, why) in
         [("nowhere/page.html", "No such file"), ("file/page.html", "Not a directory"), (".", "it is a folder")]

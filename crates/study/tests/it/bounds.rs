@@ -41,7 +41,7 @@ fn read(folder: &Path, text: &[u8]) -> bool {
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["topo-6.12-A.json", "topo-6.12-C.json", "topo-6.1-C.json"] {
-        fs::copy(root().join("recordings").join(name), folder.path().join(name)).expect("copied");
+        fs::copy(root().join("data/recordings").join(name), folder.path().join(name)).expect("copied");
     }
     folder
 }

@@ -291,7 +291,7 @@ fn the_page_says_which_experiments_are_of_each_table() {
     for file in
         part.split('`').filter(|word| word.ends_with(".toml") && !word.starts_with('-') && !word.contains("BENCHMARK"))
     {
-        assert!(root.join("experiments").join(file).exists(), "{file}");
+        assert!(root.join("data/experiments").join(file).exists(), "{file}");
     }
     for line in page.lines().filter(|line| !line.starts_with('|') && !line.starts_with("JSON: ")) {
         assert!(line.chars().count() <= 145, "{line}");

@@ -10,7 +10,7 @@ use wakelab_study::fence::Fence;
 use wakelab_study::scx_check::{Check, Checked, Kind, Smallest};
 
 fn scheduler(name: &str) -> BpfScheduler {
-    named_scheduler(&Schedulers::default(), &format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    named_scheduler(&Schedulers::default(), &format!("{}/../../{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 fn with<T>(scheduler: &str, machines: &[&str], jobs: usize, then: impl FnOnce(&Check<'_>) -> T) -> T {
