@@ -11,8 +11,8 @@ use std::sync::Arc;
 use wakelab_events::sim::ScxStep;
 use wakelab_events::stream::RunDescription;
 use wakelab_input::printable;
-use wakelab_study::scx_waits::WaitStep;
-use wakelab_study::scx_wakeups::{Routes, ScxWakeup};
+use wakelab_study::recordings::scx_waits::WaitStep;
+use wakelab_study::recordings::scx_wakeups::{Routes, ScxWakeup};
 
 /// The explanation of a wake-up: a line of what happened, and one of what came of it.
 pub fn text(about: &RunDescription, wakeup: &ScxWakeup) -> String {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_events::ReadError;
 use wakelab_input::printable;
-use wakelab_study::waits::{
+use wakelab_study::recordings::waits::{
     Began, ByCause, Cause, LongWait, Named, Part, Parts, Ran, RanMeanwhile, RunWaits, RunsWaits, SlowWait, Spent,
 };
 
@@ -142,7 +142,7 @@ fn lengths(waits: &RunWaits) -> String {
 fn causes(causes: &ByCause) -> String {
     let mut table = table(&["cause", "waits", "sum", "% of waiting", "longest"], 1);
     let total = causes.total();
-    let mut line = |name: &str, sum: wakelab_study::waits::Sum| {
+    let mut line = |name: &str, sum: wakelab_study::recordings::waits::Sum| {
         table.add_row([name.to_owned(), thousands(sum.n), ms(sum.ns), share(sum.ns, total.ns), ms(sum.max_ns)]);
     };
     for cause in met(causes) {
@@ -429,7 +429,7 @@ fn latency_json(waits: &wakelab_measure::Waits) -> Value {
 }
 
 fn causes_json(causes: &ByCause) -> Value {
-    let sum = |sum: wakelab_study::waits::Sum| json!({"n": sum.n, "ns": sum.ns, "max_ns": sum.max_ns});
+    let sum = |sum: wakelab_study::recordings::waits::Sum| json!({"n": sum.n, "ns": sum.ns, "max_ns": sum.max_ns});
     let mut value = sum(causes.total());
     let by: serde_json::Map<_, _> = met(causes).map(|cause| (cause.name().to_owned(), sum(causes.of(cause)))).collect();
     value["causes"] = by.into();

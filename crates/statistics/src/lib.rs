@@ -13,8 +13,14 @@
 //!    told from 0 at that level (b̄² ≤ t² v_b).
 
 mod better;
+mod geometric_mean;
+mod rank_correlation;
+mod weighted_mean;
 
 pub use better::Better;
+pub use geometric_mean::{GeometricMean, geometric_mean};
+pub use rank_correlation::{critical_spearman, spearman};
+pub use weighted_mean::{MeanRow, WeightedMean, weighted_mean};
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
