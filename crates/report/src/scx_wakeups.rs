@@ -1,9 +1,8 @@
 //! Wake-ups under a scheduler of sched_ext: steps in words, routes, JSON.
 
 use crate::VERSION;
-use crate::numbers::{count, share, thousands, us};
+use crate::numbers::{count, pid_name, seconds, share, thousands, us};
 use crate::table::{table, text as table_text};
-use crate::waits::{pid_name, seconds};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;

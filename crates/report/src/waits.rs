@@ -1,7 +1,7 @@
 //! Why tasks waited.
 
 use crate::VERSION;
-use crate::numbers::{count, duration, share, thousands, us};
+use crate::numbers::{count, duration, pid_name, seconds, share, thousands, us};
 use crate::scx_wakeups::{steps_json, steps_text};
 use crate::stats::title;
 use crate::table::{table, text as table_text};
@@ -121,10 +121,6 @@ fn ms(ns: u64) -> String {
 /// A length in words: `12.345 ms`, `5.6 us`.
 fn length(ns: u64) -> String {
     if ns >= 1_000_000 { format!("{} ms", ms(ns)) } else { format!("{} us", us(ns)) }
-}
-
-pub(crate) fn seconds(ns: u64) -> String {
-    format!("{}.{:06} s", ns / 1_000_000_000, ns % 1_000_000_000 / 1000)
 }
 
 fn lengths(waits: &RunWaits) -> String {
@@ -257,10 +253,6 @@ fn part_table(by: By, parts: &Parts) -> String {
 
 fn task(named: &Named) -> String {
     pid_name(&named.comm, named.pid)
-}
-
-pub(crate) fn pid_name(comm: &str, pid: i64) -> String {
-    if comm.is_empty() { format!("pid {pid}") } else { format!("{}/{pid}", printable(comm)) }
 }
 
 /// What a CPU did, in words.

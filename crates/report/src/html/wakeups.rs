@@ -2,8 +2,7 @@
 
 use super::machine::recorded;
 use crate::explain::{reason_meaning, story};
-use crate::numbers::{count, share, thousands};
-use crate::waits::seconds;
+use crate::numbers::{count, seconds, share, thousands};
 use std::collections::BTreeMap;
 use wakelab_page::{Explained, Latency, Looked, Percentile, Place, ReasonCount, Reasons};
 use wakelab_sched::select::{Event, Reason};
