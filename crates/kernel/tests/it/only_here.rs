@@ -56,7 +56,7 @@ fn no_other_crate_decides_by_a_kernels_name_or_version() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let names: Vec<_> = Preset::names().into_iter().map(|name| format!("{name:?}")).collect();
     let mut files = Vec::new();
-    CRATES.iter().for_each(|name| sources(&root.join(name).join("src"), &mut files));
+    CRATES.iter().for_each(|name| sources(&root.join("crates").join(name).join("src"), &mut files));
     assert!(files.len() > 100, "{} files", files.len());
     for path in files {
         let short = path.strip_prefix(&root).expect("below the root").to_string_lossy().into_owned();
