@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_report::numbers::{count, thousands};
 use wakelab_scx_fetch::Schedulers;
-use wakelab_study::cache::{Cached, LIMIT_BYTES, Program, Store};
-use wakelab_study::compare::Runner;
-use wakelab_study::fence::{Fence, Start};
+use wakelab_study::runs::cache::{Cached, LIMIT_BYTES, Store};
+use wakelab_study::runs::fence::{Fence, Start};
+use wakelab_study::runs::{Program, Runner};
 
 /// Whether this process is the program itself, with the arguments that it was started with, so that it can start
 /// itself again.
@@ -47,7 +47,7 @@ impl CacheFlags {
     /// From the first that is compiled on, a signal ends that, and then the command.
     pub fn schedulers(&self) -> Schedulers {
         let folder = if self.no_cache { None } else { self.cache.clone().or_else(made_usual) };
-        let schedulers = folder.map(|folder| folder.join(wakelab_study::cache::SCHEDULERS));
+        let schedulers = folder.map(|folder| folder.join(wakelab_study::runs::cache::SCHEDULERS));
         // Another thread has no host.
         let of_host = host().map(|host| host.stop);
         let stop = move || of_host.unwrap_or_else(stop_flag);
@@ -89,7 +89,7 @@ impl CachedSimulator {
     }
 
     /// Makes the runs of foreign schedulers in processes of their own, if this is the program itself. Only for commands
-    /// that serve them ([`serve_runs`](wakelab_study::fence::serve_runs)) before they write anything.
+    /// that serve them ([`serve_runs`](wakelab_study::runners::serve_runs)) before they write anything.
     pub fn fenced(self) -> Self {
         CachedSimulator { fence: fence(), ..self }
     }

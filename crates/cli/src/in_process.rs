@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 use wakelab_input::files::Files;
-use wakelab_study::cache::Program;
+use wakelab_study::runs::Program;
 
 /// The stack of a call's thread, bytes: that of a program's first thread on Linux, for which the commands are written.
 const STACK: usize = 8 << 20;

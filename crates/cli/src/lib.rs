@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use wakelab_input::files::Files;
-use wakelab_study::fence::worker;
+use wakelab_study::runs::fence::worker;
 
 /// Where Linux puts a waking task, and why.
 ///

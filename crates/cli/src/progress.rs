@@ -13,8 +13,9 @@ use std::time::Duration;
 use wakelab_calibrate::{Bench, Place};
 use wakelab_report::numbers::thousands;
 use wakelab_study::Progress;
-use wakelab_study::compare::{RunId, RunProgress};
+use wakelab_study::compare::RunProgress;
 use wakelab_study::fit::{FitProgress, Stage};
+use wakelab_study::runs::RunId;
 use wakelab_study::verify::Point;
 
 /// Work that takes less time has no bar.

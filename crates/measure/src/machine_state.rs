@@ -14,7 +14,6 @@
 //! of the first of them. A run begins in the migrating state, because its CPUs are idle. A window that is cut off by
 //! the end of the run is not evaluated.
 
-use crate::RunStats;
 use serde::{Deserialize, Serialize};
 
 /// The length of a window, ns.
@@ -135,11 +134,4 @@ impl StateDetector {
 pub(crate) fn state_at(changes: &[StateChange], time: u64) -> State {
     let before = changes.iter().rev().find(|change| change.at_ns <= time);
     before.map_or(State::Migrating, |change| change.state)
-}
-
-impl RunStats {
-    /// The state at the end of the run.
-    pub fn state_at_end(&self) -> State {
-        state_at(&self.changes, u64::MAX)
-    }
 }

@@ -1,5 +1,6 @@
 //! [`RunStats`]: the numbers of one run.
 
+use crate::machine_state::state_at;
 use crate::regret::RegretStats;
 use crate::{Activity, Bucket, Latency, NeverRan, Rates, SearchStats, State, StateChange, ThreadPeriods};
 use serde::{Deserialize, Serialize};
@@ -92,6 +93,11 @@ pub struct OpTime {
 }
 
 impl RunStats {
+    /// The state at the end of the run.
+    pub fn state_at_end(&self) -> State {
+        state_at(&self.changes, u64::MAX)
+    }
+
     /// A metric of the run in its own unit, by the name that a workload has for it (`Workload::metric`). A name that is
     /// none of [`METRICS`](wakelab_workload::METRICS) is taken for the throughput, transactions a second.
     pub fn metric(&self, name: &str) -> f64 {

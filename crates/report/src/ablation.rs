@@ -5,9 +5,9 @@ use crate::numbers::thousands;
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use wakelab_study::ablation::{Ablation, RULES};
 use wakelab_study::compare::Experiment;
 use wakelab_study::mechanisms::{MechanismRow, MechanismTable};
+use wakelab_study::recordings::ablation::{Ablation, RULES};
 
 /// Returns the table of the rules of the model: a line for each rule, a column for each kernel.
 pub fn rules_text(ablation: &Ablation) -> String {

@@ -5,7 +5,9 @@ use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_events::stream::Found;
-use wakelab_study::balance_passes::{BalanceAgreement, BalanceConformance, BalanceDisagreement, found_name, idle_name};
+use wakelab_study::recordings::balance_passes::{
+    BalanceAgreement, BalanceConformance, BalanceDisagreement, found_name, idle_name,
+};
 
 /// The table, and each pass that differs.
 pub fn text(conformance: &BalanceConformance) -> String {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use wakelab_events::ReadError;
 use wakelab_study::Decider;
-use wakelab_study::conform::{Agreement, Conformance, Kernel, KernelCount, NotScored, Search};
+use wakelab_study::recordings::conform::{Agreement, Conformance, Kernel, KernelCount, NotScored, Search};
 
 /// The tables, and the explanation of each row that differs.
 pub fn text(conformance: &Conformance, decider: &Decider, files: usize) -> String {

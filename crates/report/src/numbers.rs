@@ -1,6 +1,7 @@
-//! Numbers and lists as people read them.
+//! Numbers, names and lists as people read them.
 
 use std::fmt::Write;
+use wakelab_input::printable;
 use wakelab_sched::cpumask::Cpu;
 
 /// `1,234,567`.
@@ -44,6 +45,16 @@ pub fn interval(ci95: Option<[f64; 2]>) -> String {
 pub(crate) fn us(ns: u64) -> String {
     let tenths = (ns + 50) / 100;
     format!("{}.{}", thousands(tenths / 10), tenths % 10)
+}
+
+/// A time in seconds: `12.000345 s`.
+pub(crate) fn seconds(ns: u64) -> String {
+    format!("{}.{:06} s", ns / 1_000_000_000, ns % 1_000_000_000 / 1000)
+}
+
+/// A task as `name/pid`, or `pid 7` if it has no name.
+pub(crate) fn pid_name(comm: &str, pid: i64) -> String {
+    if comm.is_empty() { format!("pid {pid}") } else { format!("{}/{pid}", printable(comm)) }
 }
 
 /// `one thing`, `2 things`.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use wakelab_events::ReadError;
 use wakelab_study::Decider;
-use wakelab_study::replay::{Replay, Side};
+use wakelab_study::recordings::replay::{Replay, Side};
 
 /// The tables.
 pub fn text(replay: &Replay, decider: &Decider) -> String {

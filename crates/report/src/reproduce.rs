@@ -9,7 +9,8 @@ use crate::numbers::count;
 use crate::table::{table, text as table_text};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
-use wakelab_study::reproduce::{Class, Plan, Scoreboard, Scored, ScoredTable, Summary, distance, record};
+use wakelab_study::compare::Class;
+use wakelab_study::reproduce::{Plan, Scoreboard, Scored, ScoredTable, Summary, distance, record};
 
 /// The scoreboard for a terminal.
 pub fn text(board: &Scoreboard) -> String {

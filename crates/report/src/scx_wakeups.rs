@@ -1,9 +1,8 @@
 //! Wake-ups under a scheduler of sched_ext: steps in words, routes, JSON.
 
 use crate::VERSION;
-use crate::numbers::{count, share, thousands, us};
+use crate::numbers::{count, pid_name, seconds, share, thousands, us};
 use crate::table::{table, text as table_text};
-use crate::waits::{pid_name, seconds};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,8 +10,8 @@ use std::sync::Arc;
 use wakelab_events::sim::ScxStep;
 use wakelab_events::stream::RunDescription;
 use wakelab_input::printable;
-use wakelab_study::scx_waits::WaitStep;
-use wakelab_study::scx_wakeups::{Routes, ScxWakeup};
+use wakelab_study::recordings::scx_waits::WaitStep;
+use wakelab_study::recordings::scx_wakeups::{Routes, ScxWakeup};
 
 /// The explanation of a wake-up: a line of what happened, and one of what came of it.
 pub fn text(about: &RunDescription, wakeup: &ScxWakeup) -> String {

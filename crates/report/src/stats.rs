@@ -13,7 +13,7 @@ use wakelab_events::stream::RecorderCounts;
 use wakelab_input::printable;
 use wakelab_measure::{Latency, SearchStats};
 use wakelab_sched::select::Reason;
-use wakelab_study::stats::{Breakdown, By, Key, Run, RunTally, Stats, Tally};
+use wakelab_study::recordings::stats::{Breakdown, By, Key, Run, RunTally, Stats, Tally};
 
 /// Tables: wake-ups and waits, searches, reasons, and the parts that were asked for, `top` of each.
 pub fn text(stats: &Stats, top: usize) -> String {
@@ -363,7 +363,7 @@ fn csv_line(run: &Run, of: &RunTally, [by, name]: [&str; 2], tally: &Tally) -> V
 }
 
 fn breakdown_json(parts: &Breakdown, run: &RunTally) -> Value {
-    let line = |(key, tally): (&wakelab_study::stats::Key, &Tally)| {
+    let line = |(key, tally): (&wakelab_study::recordings::stats::Key, &Tally)| {
         let mut value = json!({"name": key.to_string()});
         extend(&mut value, tally_json(tally, run));
         value

@@ -8,7 +8,7 @@ use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wakelab_sched::select::Reason;
-use wakelab_study::summary::{Group, Summary};
+use wakelab_study::recordings::summary::{Group, Summary};
 
 /// The table, reasons as columns.
 pub fn text(summary: &Summary) -> String {

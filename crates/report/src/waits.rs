@@ -1,7 +1,7 @@
 //! Why tasks waited.
 
 use crate::VERSION;
-use crate::numbers::{count, duration, share, thousands, us};
+use crate::numbers::{count, duration, pid_name, seconds, share, thousands, us};
 use crate::scx_wakeups::{steps_json, steps_text};
 use crate::stats::title;
 use crate::table::{table, text as table_text};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_events::ReadError;
 use wakelab_input::printable;
-use wakelab_study::waits::{
+use wakelab_study::recordings::waits::{
     Began, ByCause, Cause, LongWait, Named, Part, Parts, Ran, RanMeanwhile, RunWaits, RunsWaits, SlowWait, Spent,
 };
 
@@ -123,10 +123,6 @@ fn length(ns: u64) -> String {
     if ns >= 1_000_000 { format!("{} ms", ms(ns)) } else { format!("{} us", us(ns)) }
 }
 
-pub(crate) fn seconds(ns: u64) -> String {
-    format!("{}.{:06} s", ns / 1_000_000_000, ns % 1_000_000_000 / 1000)
-}
-
 fn lengths(waits: &RunWaits) -> String {
     let mut table = table(&["after", "waits", "mean", "p50", "p95", "p99", "max"], 1);
     for (name, of) in [("a wake-up", &waits.sums.wakeups), ("a preemption", &waits.sums.preemptions)] {
@@ -142,7 +138,7 @@ fn lengths(waits: &RunWaits) -> String {
 fn causes(causes: &ByCause) -> String {
     let mut table = table(&["cause", "waits", "sum", "% of waiting", "longest"], 1);
     let total = causes.total();
-    let mut line = |name: &str, sum: wakelab_study::waits::Sum| {
+    let mut line = |name: &str, sum: wakelab_study::recordings::waits::Sum| {
         table.add_row([name.to_owned(), thousands(sum.n), ms(sum.ns), share(sum.ns, total.ns), ms(sum.max_ns)]);
     };
     for cause in met(causes) {
@@ -257,10 +253,6 @@ fn part_table(by: By, parts: &Parts) -> String {
 
 fn task(named: &Named) -> String {
     pid_name(&named.comm, named.pid)
-}
-
-pub(crate) fn pid_name(comm: &str, pid: i64) -> String {
-    if comm.is_empty() { format!("pid {pid}") } else { format!("{}/{pid}", printable(comm)) }
 }
 
 /// What a CPU did, in words.
@@ -429,7 +421,7 @@ fn latency_json(waits: &wakelab_measure::Waits) -> Value {
 }
 
 fn causes_json(causes: &ByCause) -> Value {
-    let sum = |sum: wakelab_study::waits::Sum| json!({"n": sum.n, "ns": sum.ns, "max_ns": sum.max_ns});
+    let sum = |sum: wakelab_study::recordings::waits::Sum| json!({"n": sum.n, "ns": sum.ns, "max_ns": sum.max_ns});
     let mut value = sum(causes.total());
     let by: serde_json::Map<_, _> = met(causes).map(|cause| (cause.name().to_owned(), sum(causes.of(cause)))).collect();
     value["causes"] = by.into();

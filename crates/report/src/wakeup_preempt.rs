@@ -5,7 +5,7 @@ use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_sched::runqueue::Policy;
-use wakelab_study::wakeup_preempt::{Outcome, PreemptAgreement, PreemptConformance, PreemptDisagreement};
+use wakelab_study::recordings::wakeup_preempt::{Outcome, PreemptAgreement, PreemptConformance, PreemptDisagreement};
 
 /// The table, and each row that differs.
 pub fn text(conformance: &PreemptConformance) -> String {

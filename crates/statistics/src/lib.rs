@@ -15,8 +15,14 @@
 //! It may use statrs. It knows no metric and no report, and never drops a value.
 
 mod better;
+mod geometric_mean;
+mod rank_correlation;
+mod weighted_mean;
 
 pub use better::Better;
+pub use geometric_mean::{GeometricMean, geometric_mean};
+pub use rank_correlation::{critical_spearman, spearman};
+pub use weighted_mean::{MeanRow, WeightedMean, weighted_mean};
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

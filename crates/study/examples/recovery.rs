@@ -3,7 +3,8 @@
 //! The original is simulated with events and captured, and the capture is simulated on the same machine. Each of the
 //! switches is then asked of both.
 
-use wakelab_study::compare::{Experiment, Simulator};
+use wakelab_study::compare::Experiment;
+use wakelab_study::runners::Simulator;
 use wakelab_testing::recovery::{self, class, made, original, recover, show};
 
 /// How often a comparison is repeated.

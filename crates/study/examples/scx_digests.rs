@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_scx_fetch::Schedulers;
 use wakelab_study::experiment::named_scheduler;
-use wakelab_study::fence::Fence;
+use wakelab_study::runs::fence::Fence;
 use wakelab_study::scx_check::Check;
 
 /// Machines of one to eight CPUs, with and without SMT, LLCs, nodes and kworkers.

@@ -3,7 +3,8 @@
 //! The first block of a [`MechanismTable`] is the full model. Each other block lacks one mechanism of
 //! [`wakelab_sim::Mechanisms`] and runs with the same seeds, so that the difference is the effect of the mechanism.
 
-use crate::compare::{CompareRow, Experiment, RunFailed, RunProgress, Runner, compare};
+use crate::compare::{CompareRow, Experiment, RunProgress, compare};
+use crate::runs::{RunFailed, Runner};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::State;

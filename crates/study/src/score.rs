@@ -5,16 +5,15 @@
 //! panel gives candidates up, each first runs the fast rung. One that loses more there than the panel
 //! allows is given up, and has that number.
 
-use crate::compare::{
-    Case, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, RunFailed, RunProgress, Runner, compare_matrix,
-};
+use crate::compare::{Case, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, RunProgress, compare_matrix};
 use crate::experiment::{Panel, PanelPart, SpecError};
-use crate::fence::serve_runs;
 use crate::reproduce::{Known, known};
+use crate::runners::serve_runs;
+use crate::runs::{RunFailed, Runner};
 use crate::verdict::{JudgedRow, matrix_verdicts};
-use crate::weighted_mean::{MeanRow, WeightedMean, weighted_mean};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
+use wakelab_statistics::{MeanRow, WeightedMean, weighted_mean};
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

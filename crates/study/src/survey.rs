@@ -6,13 +6,13 @@
 use crate::capture::Captured;
 use crate::compare::{CompareRow, MatrixComparison, Variant};
 use crate::experiment::{self, Catalogue, LookupError, LookupSubject, Shipped};
-use crate::geometric_mean::GeometricMean;
 use crate::verdict::{JudgedRow, RowVerdict, Verdict};
 use std::path::Path;
 use std::sync::Arc;
 use wakelab_kernel::{Feature, Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_sched::select::policy;
+use wakelab_statistics::GeometricMean;
 use wakelab_workload::{Load, Workload, from_toml};
 
 /// How many instances of a workload run.

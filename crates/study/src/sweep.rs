@@ -3,11 +3,12 @@
 //! Every run has a number, and what it is follows from its number alone. So any part of a sweep can be made anywhere,
 //! in any order, and has the same rows: on one machine by this module, or on many, which each make some of the parts.
 
-use crate::compare::jobs::run_all;
-use crate::compare::{Case, Experiment, RunFailed, RunId, RunProgress, Runner, run_base};
+use crate::compare::{Case, Experiment, RunProgress, run_base};
 use crate::experiment::{AxisValue, Grid, Remembering, Shipped, SpecError, SweepSpec};
-use crate::fence::worker::serve;
-use crate::fence::{Answer, Question, answer};
+use crate::runners::{Answer, Question, answer};
+use crate::runs::fence::worker::serve;
+use crate::runs::jobs::run_all;
+use crate::runs::{RunFailed, RunId, Runner};
 use oorandom::Rand64;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -304,7 +305,7 @@ impl Sweep {
         Ok(Some((id, row)))
     }
 
-    /// In a worker of [`Fence`](crate::fence::Fence): makes the runs that it is asked for, and does not return.
+    /// In a worker of [`Fence`](crate::runs::fence::Fence): makes the runs that it is asked for, and does not return.
     pub fn serve(&self) {
         serve(|question: Question| {
             let Some(run) = question.number.filter(|run| *run < self.runs()) else { return Answer::Unknown };

@@ -16,16 +16,17 @@
 //!
 //! By the limit of 3 the samples of a sensitivity study are classified, too. It is also the one by which `reproduce`
 //! tells an effect of a published table, with n = 1, as postings rarely say of how many runs their spreads are
-//! ([`noise_pct`]).
+//! ([`noise_pct`](crate::compare::noise_pct)).
 
 use crate::compare::{
-    CompareRow, Comparison, Control, ControlRow, DecidedNothing, MatrixComparison, Side, Until, half_width_pct,
+    Class, CompareRow, Comparison, Control, ControlRow, DecidedNothing, MatrixComparison, Side, Until, half_width_pct,
+    noise_of,
 };
-use crate::reproduce::{Class, Known, known, noise_pct};
+use crate::reproduce::{Known, known};
 use crate::sensitivity::{self, Method, SAMPLES_MIN, Sensitivity, SensitivityRow};
 use serde::Serialize;
 use wakelab_measure::NeverRan;
-use wakelab_statistics::{Better, mean, size, variance};
+use wakelab_statistics::{Better, size};
 
 /// Below this p, corrected for the number of rows, a difference is more than chance.
 pub const SIGNIFICANT: f64 = 0.05;
@@ -314,18 +315,6 @@ fn repeats<'a>(found: impl IntoIterator<Item = &'a Comparison>) -> [u32; 2] {
     ends.unwrap_or([asked; 2])
 }
 
-/// The noise limit of this row, %; 10 for one repeat, which has no spread.
-pub fn noise_of(row: &CompareRow) -> f64 {
-    noise_of_means(&row.base.values, &row.with.values)
-}
-
-/// The same for the values of two sides. Both spreads are in % of the base, so that the limit is that of the
-/// difference, whichever side is called the base.
-pub fn noise_of_means(base: &[f64], with: &[f64]) -> f64 {
-    let of_mean = |values: &[f64]| 100.0 * (variance(values) / values.len() as f64).sqrt() / mean(base).abs();
-    noise_pct((base.len() > 1 && with.len() > 1).then(|| (of_mean(base), of_mean(with))))
-}
-
 /// What is judged of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
@@ -434,19 +423,6 @@ fn holds_in(rows: &[JudgedRow], found: &Sensitivity) -> Option<HoldsIn> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A side with a tenth of the mean and the same relative spread: what the limit is in absolute numbers does not
-    /// depend on which side is the base, and the mean of more runs has a smaller one.
-    #[test]
-    fn the_limit_is_of_the_means_and_the_same_in_both_directions() {
-        let (high, low) = ([900.0, 1000.0, 1100.0], [90.0, 100.0, 110.0]);
-        let forth = noise_of_means(&high, &low) * 1000.0;
-        let back = noise_of_means(&low, &high) * 100.0;
-        assert!((forth - back).abs() < 1e-6 && forth > 5000.0, "{forth} {back}");
-        let more = noise_of_means(&high.repeat(4), &low.repeat(4)) * 1000.0;
-        assert!(more < 0.6 * forth, "{more} {forth}");
-        assert_eq!((noise_of_means(&high[..1], &low[..1]), noise_of_means(&[1.0; 3], &[2.0; 3])), (10.0, 5.0));
-    }
 
     #[test]
     fn holm_multiplies_the_smallest_by_all_and_never_falls() {

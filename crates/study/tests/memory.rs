@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::{Feature, Switches};
 use wakelab_study::Decider;
-use wakelab_study::compare::{Simulator, compare};
-use wakelab_study::conform::conform;
+use wakelab_study::compare::compare;
 use wakelab_study::experiment::Spec;
-use wakelab_study::picture::Pictured;
-use wakelab_study::recordings::decision_files;
-use wakelab_study::replay::replay;
-use wakelab_study::stats::{By, sources, stats_and_pictures};
+use wakelab_study::recordings::conform::conform;
+use wakelab_study::recordings::replay::replay;
+use wakelab_study::recordings::stats::{By, stats_and_pictures};
+use wakelab_study::recordings::{decision_files, sources};
+use wakelab_study::runners::{Pictured, Simulator};
 use wakelab_testing::most_memory::{self, Counting};
 
 #[global_allocator]

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use wakelab_kernel::{OwnFeature, OwnFeatureError, Preset};
 use wakelab_sched::select::policy::{OwnPolicy, Plan, SearchContext, Verdict, register};
 use wakelab_sched::select::{Effects, SearchView};
-use wakelab_study::cache::{Cached, Program, Store};
 use wakelab_study::compare::{Experiment, Variant, compare};
+use wakelab_study::runs::Program;
+use wakelab_study::runs::cache::{Cached, Store};
 use wakelab_testing::fake_runner::{Fake, experiment};
 
 /// Looks at so many CPUs.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::stream::Source;
 use wakelab_study::capture::{CaptureOptions, capture as captured};
-use wakelab_study::waits::{Options, waits};
+use wakelab_study::recordings::waits::{Options, waits};
 use wakelab_workload::from_toml;
 
 /// Imports the bytes as a trace, and captures it as a model and as recorded; how many tasks the model has.

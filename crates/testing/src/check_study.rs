@@ -3,10 +3,11 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
-use wakelab_study::cache::{Key, Program, Store};
 use wakelab_study::diff::{ResultFile, diff_results};
 use wakelab_study::experiment::{Panel, SweepSpec};
 use wakelab_study::reproduce::tables_at;
+use wakelab_study::runs::cache::Store;
+use wakelab_study::runs::{Key, Program};
 use wakelab_study::sweep::Sweep;
 
 const FILE: &str = "fuzzed.toml";

@@ -7,7 +7,8 @@ use wakelab_machine::{Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
 use wakelab_measure::Measure;
 use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError};
-use wakelab_study::compare::{Case, Experiment, Published, RunId, Runner, Variant, Why};
+use wakelab_study::compare::{Case, Experiment, Published, Variant};
+use wakelab_study::runs::{RunId, Runner, Why};
 use wakelab_workload::{Param, Workload};
 
 /// A runner that does transactions at a rate of its own and nothing else.

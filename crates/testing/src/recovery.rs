@@ -7,8 +7,10 @@ use wakelab_events::stream::Source;
 use wakelab_machine::Machine;
 use wakelab_study::Progress;
 use wakelab_study::capture::{CaptureOptions, Captured, Facts, Fidelity, RunTimes, capture, experiment, fidelity};
-use wakelab_study::compare::{CompareRow, Comparison, Experiment, Recording, Runner, Simulator, compare};
+use wakelab_study::compare::{CompareRow, Comparison, Experiment, compare};
 use wakelab_study::experiment::Spec;
+use wakelab_study::runners::{Recording, Simulator};
+use wakelab_study::runs::Runner;
 
 /// Shows no progress.
 pub struct Quiet;

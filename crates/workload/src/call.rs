@@ -10,7 +10,8 @@
 //! has the machine's cost, and the calling task makes it, in task context and without the sync hint, as `futex_wake()`
 //! does.
 
-use crate::{Realtime, Work};
+use crate::realtime::Realtime;
+use crate::work::Work;
 use serde::Serialize;
 
 /// A system call. Mutexes, conditions and barriers are those of pthreads.

@@ -15,9 +15,11 @@ mod load;
 mod metric;
 mod model;
 mod program;
+mod realtime;
 mod rt_app;
 pub mod synthetic;
 mod validate;
+mod work;
 
 pub use benchmark::{Benchmark, Case, Measures, ParamDef, ShortestRun, TaskSet, Values, benchmarks};
 pub use build::{
@@ -32,8 +34,9 @@ pub use metric::{
     METRICS, MISSED_16MS, MISSED_PERIODS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, SLACK_MEAN, TIME,
 };
 pub use program::{
-    Change, Changed, Channel, ChannelCosts, CpuMax, Deadline, Distribution, Group, Interrupt, Op, Param, Program,
-    Realtime, Task, Work, Workload,
+    Change, Changed, Channel, ChannelCosts, CpuMax, Group, Interrupt, Op, Param, Program, Task, Workload,
 };
+pub use realtime::{Deadline, Realtime};
 pub use rt_app::RtApp;
 pub use validate::{NR_CPUS_MAX, TASKS_MAX};
+pub use work::{Distribution, Work};

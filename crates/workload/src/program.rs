@@ -1,46 +1,10 @@
 //! Task programs.
 
 use crate::call::{Call, Kind};
+use crate::realtime::Realtime;
+use crate::work::{Distribution, Work};
 use serde::{Serialize, Serializer};
-use std::num::NonZeroU32;
 use std::sync::Arc;
-
-/// An amount of work or of time, drawn anew each time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct Work {
-    /// The mean, ns.
-    pub ns: u64,
-    /// The amount is drawn uniformly from `ns` minus and plus this part of it, %, 0 to 100.
-    pub jitter_pct: u32,
-    /// The number, from 1, of the distribution in [`Workload::distributions`] from which the amount is drawn, in place
-    /// of `jitter_pct`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distribution: Option<NonZeroU32>,
-}
-
-impl Work {
-    /// Returns an amount with this mean, ns, that varies uniformly by this part of it, %, 0 to 100.
-    pub const fn uniform(ns: u64, jitter_pct: u32) -> Self {
-        Work { ns, jitter_pct, distribution: None }
-    }
-}
-
-/// An empirical distribution of amounts of work or of times.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Distribution {
-    /// The name.
-    pub name: String,
-    /// The values, ns, one or more. Each is as likely as any other.
-    pub values: Vec<u64>,
-}
-
-impl Distribution {
-    /// The mean, ns, rounded down.
-    pub fn mean(&self) -> u64 {
-        let sum: u128 = self.values.iter().map(|&ns| u128::from(ns)).sum();
-        (sum / self.values.len().max(1) as u128) as u64
-    }
-}
 
 /// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -221,62 +185,6 @@ pub struct Task {
     /// Its control group: a number of [`Workload::groups`], from 1; 0 for the root.
     #[serde(skip_serializing_if = "is_root")]
     pub group: u32,
-}
-
-/// A policy of the realtime class, with its `sched_priority`, 1 to 99; 99 is the most urgent. Or that of the deadline
-/// class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Realtime {
-    /// SCHED_FIFO: runs until it sleeps, yields or is preempted.
-    Fifo(u8),
-    /// SCHED_RR: the same, and takes turns with tasks of its priority.
-    Rr(u8),
-    /// SCHED_DEADLINE.
-    Deadline(Deadline),
-}
-
-/// The reservation of a task of SCHED_DEADLINE (`sched_runtime`, `sched_deadline`, `sched_period` of
-/// `sched_setattr()`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct Deadline {
-    /// How long it runs in each period, ns at full speed.
-    pub runtime_ns: u64,
-    /// The time from the period's start within which it has to run, ns.
-    pub deadline_ns: u64,
-    /// The period, ns.
-    pub period_ns: u64,
-}
-
-impl Deadline {
-    /// The shortest runtime, ns (`DL_SCALE`).
-    pub const RUNTIME_MIN: u64 = 1 << 10;
-
-    /// The periods that the kernel takes, ns (`sysctl_sched_dl_period_min` and `_max`, since 5.4).
-    pub const PERIODS: std::ops::RangeInclusive<u64> = 100_000..=4_194_304_000;
-
-    /// `__checkparam_dl()`.
-    ///
-    /// # Errors
-    /// With what `sched_setattr()` refuses (EINVAL), and what was expected.
-    pub fn check(&self) -> Result<(), String> {
-        let Deadline { runtime_ns, deadline_ns, period_ns } = *self;
-        if runtime_ns < Self::RUNTIME_MIN {
-            return Err(format!("a runtime of {runtime_ns} ns; expected {} ns or more", Self::RUNTIME_MIN));
-        }
-        if deadline_ns < runtime_ns {
-            let what = format!("the deadline of {deadline_ns} ns is shorter than the runtime of {runtime_ns} ns");
-            return Err(what + "; expected at least the runtime");
-        }
-        if period_ns < deadline_ns {
-            let what = format!("the period of {period_ns} ns is shorter than the deadline of {deadline_ns} ns");
-            return Err(what + "; expected at least the deadline");
-        }
-        if !Self::PERIODS.contains(&period_ns) {
-            return Err(format!("a period of {period_ns} ns; expected 100 us to 4194304 us"));
-        }
-        Ok(())
-    }
 }
 
 /// A source of interrupts: how often each of its CPUs is interrupted, and for how long.

@@ -67,7 +67,7 @@ pub fn machine(source: &Source, flags: &CaptureFlags) -> anyhow::Result<Option<M
         Some(name) => Ok(Some(wakelab_machine::get(name).context("--machine")?)),
         None => match source {
             Source::Simulated(_) => {
-                let about = wakelab_study::stats::about(source)?;
+                let about = wakelab_study::recordings::about(source)?;
                 Ok(wakelab_machine::get(&about.machine).ok())
             }
             _ => Ok(None),

@@ -5,11 +5,11 @@ use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat, WithFlag};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
 use wakelab_report as report;
-use wakelab_study::ablation::ablate;
-use wakelab_study::balance_passes::{BalanceConformance, conform_balance};
-use wakelab_study::conform::conform;
+use wakelab_study::recordings::ablation::ablate;
+use wakelab_study::recordings::balance_passes::{BalanceConformance, conform_balance};
+use wakelab_study::recordings::conform::conform;
 use wakelab_study::recordings::decision_files;
-use wakelab_study::wakeup_preempt::{PreemptConformance, conform_preempts};
+use wakelab_study::recordings::wakeup_preempt::{PreemptConformance, conform_preempts};
 
 pub const EXAMPLE: &str = "\
 Example:

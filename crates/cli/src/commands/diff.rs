@@ -10,7 +10,7 @@ use wakelab_input::files;
 use wakelab_report::diff as report;
 use wakelab_study::diff::{Diff, ResultFile, diff_recordings, diff_results, judge};
 use wakelab_study::fail_if::FailIf;
-use wakelab_study::stats::sources;
+use wakelab_study::recordings::sources;
 
 pub const EXAMPLE: &str = "\
 Example:

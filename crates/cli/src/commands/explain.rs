@@ -16,11 +16,10 @@ use wakelab_input::printable_lines;
 use wakelab_report as report;
 use wakelab_report::html::{Explanations, Piece, ScxExplanations};
 use wakelab_sched::select::Reason;
-use wakelab_study::explain::{Explained, Filter, explain_file, why_no_row};
-use wakelab_study::recordings::{decision_files, sample};
-use wakelab_study::scx_wakeups::{Routes, ScxWakeup, is_scx, scx_wakeups};
-use wakelab_study::stats;
-use wakelab_study::summary::summarize;
+use wakelab_study::recordings::explain::{Explained, Filter, explain_file, why_no_row};
+use wakelab_study::recordings::scx_wakeups::{Routes, ScxWakeup, is_scx, scx_wakeups};
+use wakelab_study::recordings::summary::summarize;
+use wakelab_study::recordings::{decision_files, sample, stats};
 use wakelab_study::{Decider, Progress};
 
 pub const EXAMPLE: &str = "\

@@ -14,7 +14,7 @@ use wakelab_report::compare as report;
 use wakelab_report::numbers::thousands;
 use wakelab_study::compare::{Matrix, MatrixComparison, compare_matrix};
 use wakelab_study::experiment::MatrixSpec;
-use wakelab_study::fence::serve_runs;
+use wakelab_study::runners::serve_runs;
 use wakelab_study::verdict::{Verdict, matrix_verdicts};
 
 /// The most runs that are made without `--yes`.

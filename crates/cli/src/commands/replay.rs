@@ -8,7 +8,7 @@ use wakelab_kernel::Switches;
 use wakelab_report as report;
 use wakelab_study::AssumedInputs;
 use wakelab_study::recordings::decision_files;
-use wakelab_study::replay::replay;
+use wakelab_study::recordings::replay::replay;
 
 pub const EXAMPLE: &str = "\
 Example:

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use wakelab_input::files;
 use wakelab_report::score as report;
 use wakelab_study::experiment::Panel;
-use wakelab_study::fence::worker::is_worker;
+use wakelab_study::runs::fence::worker::is_worker;
 use wakelab_study::score::{Candidate, Rung, ScoreError, Scoring, score};
 
 pub const EXAMPLE: &str = "\

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use wakelab_events::simulated::EventFolder;
 use wakelab_report::compare as report;
 use wakelab_report::numbers::thousands;
-use wakelab_study::compare::{Comparison, Experiment, Matrix, Recording, Runner, Until, compare};
+use wakelab_study::compare::{Comparison, Experiment, Matrix, Until, compare};
 use wakelab_study::experiment::{Given, MatrixSpec, REPEATS_MAX, Spec};
 use wakelab_study::fail_if::FailIf;
-use wakelab_study::fence::serve_runs;
-use wakelab_study::picture::{Pictured, Pictures};
-use wakelab_study::trace::TraceFolder;
+use wakelab_study::recordings::trace::TraceFolder;
+use wakelab_study::runners::{Pictured, Pictures, Recording, serve_runs};
+use wakelab_study::runs::Runner;
 use wakelab_study::verdict::{JudgedRow, Verdict, verdict};
 
 /// The flags of a simulation.

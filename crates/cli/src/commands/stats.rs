@@ -5,8 +5,8 @@ use crate::flags::{HtmlFlag, RecordingFiles, TableOrCsv, by_name};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
 use wakelab_report as report;
-use wakelab_study::picture::explained_wakeups;
-use wakelab_study::stats::{By, sources, stats, stats_and_pictures};
+use wakelab_study::recordings::sources;
+use wakelab_study::recordings::stats::{By, explained_wakeups, stats, stats_and_pictures};
 
 pub const EXAMPLE: &str = "\
 Example:

@@ -21,7 +21,7 @@ use wakelab_report::survey as report;
 use wakelab_study::capture::{Captured, recorded_side};
 use wakelab_study::compare::{Matrix, MatrixComparison, Variant};
 use wakelab_study::experiment::{AddedSide, Given, MatrixSpec, NamedSide};
-use wakelab_study::fence::serve_runs;
+use wakelab_study::runners::serve_runs;
 use wakelab_study::survey::{CAPTURED, Surveyed, THIS_MACHINE, loads, policies, ranking};
 use wakelab_study::verdict::{Verdict, matrix_verdicts};
 

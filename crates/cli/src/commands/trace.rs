@@ -9,7 +9,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use wakelab_events::stream::Source;
 use wakelab_report::numbers::{count, thousands};
-use wakelab_study::trace::{Traced, trace};
+use wakelab_study::recordings::trace::{Traced, trace};
 
 pub const EXAMPLE: &str = "\
 Example:

@@ -8,8 +8,9 @@ use clap::builder::TypedValueParser;
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 use wakelab_report::compare as report;
-use wakelab_study::compare::{Comparison, Control, Experiment, Runner, control};
+use wakelab_study::compare::{Comparison, Control, Experiment, control};
 use wakelab_study::experiment::Spec;
+use wakelab_study::runs::Runner;
 use wakelab_study::sensitivity::{BUDGET_MAX, Method, Plan, Running, Sensitivity, sensitivity};
 use wakelab_study::verdict::Certainty;
 

@@ -7,8 +7,8 @@ use crate::progress::Bar;
 use wakelab_input::parse_duration;
 use wakelab_report as report;
 use wakelab_report::waits::{By, Shown};
-use wakelab_study::stats::sources;
-use wakelab_study::waits::{Options, waits};
+use wakelab_study::recordings::sources;
+use wakelab_study::recordings::waits::{Options, waits};
 
 pub const EXAMPLE: &str = "\
 Example:

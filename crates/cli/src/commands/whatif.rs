@@ -23,9 +23,10 @@ use wakelab_study::capture::{
     CaptureError, CaptureOptions, Captured, Facts, Likeness, RecordedSide, RunTimes, experiment, fidelity, prediction,
     recorded_side,
 };
-use wakelab_study::compare::{Comparison, Recording, Runner, Simulator, Variant, compare};
+use wakelab_study::compare::{Comparison, Variant, compare};
 use wakelab_study::experiment::AddedSide;
-use wakelab_study::picture::{Pictured, Pictures};
+use wakelab_study::runners::{Pictured, Pictures, Recording, Simulator};
+use wakelab_study::runs::Runner;
 
 pub const EXAMPLE: &str = "\
 Example:

@@ -290,7 +290,7 @@ const OPENED_ELSEWHERE: &[(&str, &str)] = &[
     ("crates/calibrate/src/micro/idle.rs", "of /sys"),
     ("crates/cli/src/sweep_folder.rs", "the lock of an output"),
     ("crates/cli/src/out_file.rs", "pipes and devices that are written to"),
-    ("crates/study/src/cache/store.rs", "the time of an entry, which is set"),
+    ("crates/study/src/runs/cache/store.rs", "the time of an entry, which is set"),
     ("crates/scx-fetch/src/kept.rs", "the time of what is kept, which is set"),
     ("crates/scx-fetch/src/types.rs", "a file that is made new"),
     ("crates/events/src/simulated/folder.rs", "the lock of an output"),

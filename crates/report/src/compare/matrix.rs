@@ -11,10 +11,10 @@ use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
 use textwrap::Options;
 use wakelab_statistics::Better;
+use wakelab_statistics::GeometricMean;
 use wakelab_study::compare::{
     CompareRow, Comparison, Experiment, Matrix, MatrixComparison, MatrixPlan, PowerDifference,
 };
-use wakelab_study::geometric_mean::GeometricMean;
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
 /// The columns of sentences.

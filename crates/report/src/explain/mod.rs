@@ -9,9 +9,9 @@ use std::fmt::Write;
 use wakelab_events::Row;
 use wakelab_input::printable;
 use wakelab_sched::select::{Event, Probe, Reason};
-use wakelab_study::conform::NotScored;
-use wakelab_study::explain::{Explained, other_idle_cpus, recent_used_cpu_after};
-use wakelab_study::summary::flags_name;
+use wakelab_study::recordings::conform::NotScored;
+use wakelab_study::recordings::explain::{Explained, other_idle_cpus, recent_used_cpu_after};
+use wakelab_study::recordings::summary::flags_name;
 
 /// The explanation of one row: a line that says what happened, one that says why, one with what else was idle.
 pub fn text(explained: &Explained<'_>) -> String {

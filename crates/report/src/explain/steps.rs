@@ -8,7 +8,7 @@ use wakelab_sched::domain::{SchedDomain, SchedGroup};
 use wakelab_sched::select::{
     Affine, AffineDetail, EnergyProbe, Event, Fit, GroupLoads, GroupStats, GroupType, Probe, Reason, Site, WakeFlags,
 };
-use wakelab_study::explain::Explained;
+use wakelab_study::recordings::explain::Explained;
 
 /// What separates the domains of the slow path in the sentence.
 pub(super) const NEXT_DOMAIN: &str = "; domain ";

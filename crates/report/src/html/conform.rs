@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wakelab_page::{Cell, Error, Page, Place, Section, Side, Table, limits, render};
 use wakelab_sched::select::Reason;
 use wakelab_study::Decider;
-use wakelab_study::conform::{Agreement, Conformance, Search};
+use wakelab_study::recordings::conform::{Agreement, Conformance, Search};
 
 /// The page.
 ///
@@ -38,7 +38,7 @@ pub fn conform(found: &Conformance, decider: &Decider, read: &Read<'_>) -> Resul
         let explained = one.explained(switched);
         page.explained.push(told(&row_name(&explained), "The model chooses differently.".to_owned(), &explained));
     }
-    let not_scored = |(why, &rows): (&wakelab_study::conform::NotScored, &u64)| {
+    let not_scored = |(why, &rows): (&wakelab_study::recordings::conform::NotScored, &u64)| {
         format!("{} not compared: {}.", count(rows, "decision"), why.meaning())
     };
     page.notes.extend(found.not_scored.iter().map(not_scored));
@@ -92,7 +92,7 @@ fn agreement(found: &Conformance, total: &Agreement) -> Section {
 fn moved(found: &Conformance) -> Section {
     let columns = [("As recorded", TEXT), ("Then", TEXT), ("Decisions", ""), ("Other CPU", "")];
     let changed = found.moved.iter().filter(|((from, to), moved)| from != to || moved.other_cpu > 0);
-    let row = |((from, to), moved): (&(Reason, Reason), &wakelab_study::conform::Moved)| {
+    let row = |((from, to), moved): (&(Reason, Reason), &wakelab_study::recordings::conform::Moved)| {
         vec![key(from.name()), key(to.name()), n(moved.rows), n(moved.other_cpu)]
     };
     let rows = changed.map(row).collect();

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use wakelab_page::{Error, Explained as Told, Place, Section, Side, limits, render};
 use wakelab_sched::select::Reason;
 use wakelab_study::SourceKinds;
-use wakelab_study::explain::Explained;
-use wakelab_study::summary::{Group, Summary};
+use wakelab_study::recordings::explain::Explained;
+use wakelab_study::recordings::summary::{Group, Summary};
 
 /// So many wake-ups are explained on a page.
 pub(super) const MOST: usize = 200;

@@ -17,8 +17,8 @@ use wakelab_page::{
     Verdict as PageVerdict, render,
 };
 use wakelab_statistics::Better;
+use wakelab_statistics::GeometricMean;
 use wakelab_study::compare::{CompareRow, MatrixComparison, PowerDifference};
-use wakelab_study::geometric_mean::GeometricMean;
 use wakelab_study::survey::{Ranked, ranking};
 use wakelab_study::verdict::{RowVerdict, Verdict};
 

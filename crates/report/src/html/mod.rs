@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use wakelab_page::colour::{CAUSES, Family, REASONS};
     use wakelab_sched::select::Reason;
-    use wakelab_study::waits::Cause;
+    use wakelab_study::recordings::waits::Cause;
 
     #[test]
     fn sides_are_called_by_what_they_differ_in() {

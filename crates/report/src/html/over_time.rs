@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use wakelab_measure::{State, StateChange};
 use wakelab_page::{Flip, Heat, LlcPoint, LlcSeries, Migrations, Page, Place, Series, Shape, Timeline, limits};
-use wakelab_study::picture::{CpuState, OverTime};
+use wakelab_study::recordings::over_time::{CpuState, OverTime};
 
 /// So many packages have a line in the charts of frequencies and of power.
 const PACKAGES: usize = 16;

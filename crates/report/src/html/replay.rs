@@ -7,7 +7,7 @@ use crate::numbers::{count, percent, thousands};
 use wakelab_page::{Error, Place, Section, Side as PageSide, Table, render};
 use wakelab_sched::select::Reason;
 use wakelab_study::Decider;
-use wakelab_study::replay::{Change, Replay, Side};
+use wakelab_study::recordings::replay::{Change, Replay, Side};
 
 const RECORDED: &str = "as recorded";
 

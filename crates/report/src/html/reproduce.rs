@@ -7,8 +7,8 @@ use wakelab_page::{
     Cell, Comparison, Error, Estimate, Kind, Metric, MetricRow, Page, Place, Run, Section, Side, StatPoint, Statistic,
     Table, Verdict, render,
 };
-use wakelab_study::compare::SearchRates;
-use wakelab_study::reproduce::{Class, Scoreboard, Scored, ScoredTable, Summary};
+use wakelab_study::compare::{Class, SearchRates};
+use wakelab_study::reproduce::{Scoreboard, Scored, ScoredTable, Summary};
 
 /// What the sides are called: each table has its own, which its notes name.
 const BASE: &str = "before";

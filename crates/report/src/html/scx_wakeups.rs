@@ -2,13 +2,12 @@
 
 use super::explain::MOST;
 use super::{Read, TEXT, n, table, text};
-use crate::numbers::{count, thousands};
+use crate::numbers::{count, seconds, thousands};
 use crate::scx_wakeups::{self, sorted};
-use crate::waits::seconds;
 use wakelab_events::stream::RunDescription;
 use wakelab_page::{Cell, Error, Explained as Told, Section, render};
 use wakelab_study::SourceKinds;
-use wakelab_study::scx_wakeups::{Routes, ScxWakeup};
+use wakelab_study::recordings::scx_wakeups::{Routes, ScxWakeup};
 
 /// So many routes are on a page.
 const ROUTES: usize = 1000;

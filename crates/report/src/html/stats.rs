@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use wakelab_measure::SearchStats;
 use wakelab_page::{Cell, Error, Page, Place, Section, Side, StatPoint, Statistic, Table, limits, render};
 use wakelab_study::SourceKinds;
-use wakelab_study::picture::ExplainedWakeup;
-use wakelab_study::stats::{Breakdown, Key, Run, RunTally, SEARCHED_FOR_EXAMPLES, Stats, Tally};
+use wakelab_study::recordings::stats::{
+    Breakdown, ExplainedWakeup, Key, Run, RunTally, SEARCHED_FOR_EXAMPLES, Stats, Tally,
+};
 
 /// Runs that are shown over time.
 const OVER_TIME: usize = limits::HEATS;

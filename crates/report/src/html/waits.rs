@@ -9,7 +9,7 @@ use crate::waits::{
 };
 use wakelab_page::{CauseSum, Causes, Cell, Error, Explained, Page, Place, Section, Side, Table, limits, render};
 use wakelab_study::SourceKinds;
-use wakelab_study::waits::{ByCause, Cause, Parts, RunWaits, RunsWaits, Sum};
+use wakelab_study::recordings::waits::{ByCause, Cause, Parts, RunWaits, RunsWaits, Sum};
 
 /// So many long waits are told.
 const TOLD: usize = 200;
@@ -115,7 +115,7 @@ fn behind(id: &str, side: &str, parts: &Parts, total: u64) -> Table {
     let mut columns = vec![("Behind", TEXT)];
     columns.extend(BEHIND_TITLES.map(|title| (title, "ms")));
     columns.extend([("Rest", "ms"), ("Sum", "ms"), ("Of the waiting", "%")]);
-    let row = |(part, causes): (&wakelab_study::waits::Part, &ByCause)| {
+    let row = |(part, causes): (&wakelab_study::recordings::waits::Part, &ByCause)| {
         let sum = causes.total().ns;
         let mut row = vec![text(part_name(part))];
         row.extend(behind_times(causes).map(ms));
@@ -129,7 +129,7 @@ fn behind(id: &str, side: &str, parts: &Parts, total: u64) -> Table {
 fn parts(id: &str, side: &str, by: By, parts: &Parts) -> Table {
     let mut columns = vec![(by.name(), TEXT), ("Waits", ""), ("Sum", "ms"), ("Longest", "ms")];
     columns.extend(Cause::ALL.map(|cause| (cause.name(), "ms")));
-    let row = |(part, causes): (&wakelab_study::waits::Part, &ByCause)| {
+    let row = |(part, causes): (&wakelab_study::recordings::waits::Part, &ByCause)| {
         let total = causes.total();
         let mut row = vec![text(part_name(part)), n(total.n), ms(total.ns), ms(total.max_ns)];
         row.extend(Cause::ALL.map(|cause| ms(causes.of(cause).ns)));

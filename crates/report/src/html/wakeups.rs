@@ -2,12 +2,11 @@
 
 use super::machine::recorded;
 use crate::explain::{reason_meaning, story};
-use crate::numbers::{count, share, thousands};
-use crate::waits::seconds;
+use crate::numbers::{count, seconds, share, thousands};
 use std::collections::BTreeMap;
 use wakelab_page::{Explained, Latency, Looked, Percentile, Place, ReasonCount, Reasons};
 use wakelab_sched::select::{Event, Reason};
-use wakelab_study::picture::{ExplainedWakeup, WhyExplained};
+use wakelab_study::recordings::stats::{ExplainedWakeup, WhyExplained};
 
 /// `None` where no wait was measured.
 pub(super) fn latency(
@@ -81,7 +80,7 @@ pub(super) fn explained(of: &str, chosen: &ExplainedWakeup) -> Explained {
 }
 
 /// The same of an explanation.
-pub(super) fn told(of: &str, why: String, explained: &wakelab_study::explain::Explained<'_>) -> Explained {
+pub(super) fn told(of: &str, why: String, explained: &wakelab_study::recordings::explain::Explained<'_>) -> Explained {
     let row = explained.row;
     let at = seconds(row.t_ns);
     let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
@@ -96,7 +95,7 @@ pub(super) fn told(of: &str, why: String, explained: &wakelab_study::explain::Ex
 }
 
 /// What is drawn of it on the machine.
-fn looked(explained: &wakelab_study::explain::Explained<'_>) -> Looked {
+fn looked(explained: &wakelab_study::recordings::explain::Explained<'_>) -> Looked {
     let (row, decision) = (explained.row, &explained.decision);
     let look = |event: &Event| match event {
         Event::Probe(probe) => Some(probe.cpu),
@@ -113,7 +112,7 @@ fn looked(explained: &wakelab_study::explain::Explained<'_>) -> Looked {
 }
 
 /// The row, as `wakelab explain FILE --row N` finds it.
-pub(super) fn row_name(explained: &wakelab_study::explain::Explained<'_>) -> String {
+pub(super) fn row_name(explained: &wakelab_study::recordings::explain::Explained<'_>) -> String {
     let name = explained.file.file_name().unwrap_or(explained.file.as_os_str()).to_string_lossy();
     format!("{name} row {}", explained.row.seq)
 }

@@ -4,7 +4,7 @@ use super::{TEXT, opt, table, text};
 use crate::capture::{WhatIf, judged, losses, verdict};
 use wakelab_page::{Cell, Error, Kind, Page, Section, Table, render};
 use wakelab_study::capture::{FidelityRow, Likeness, Prediction};
-use wakelab_study::picture::Pictures;
+use wakelab_study::runners::Pictures;
 
 /// The page of the first side that is asked for, with what was seen of the first repeats; `command` makes it again.
 /// `None` if no side was compared.

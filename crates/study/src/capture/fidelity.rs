@@ -4,8 +4,9 @@
 
 use super::timeline::{Counts, Timelines, Times};
 use super::{CaptureError, CaptureOptions, Captured, follow};
-use crate::recordings::Progress;
-use crate::stats::{about, stats};
+use crate::recordings::progress::Progress;
+use crate::recordings::sources::about;
+use crate::recordings::stats::stats;
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_events::stream::Source;
 use wakelab_machine::Machine;

@@ -26,9 +26,9 @@ pub use fidelity::{Facts, Fidelity, FidelityRow, Likeness, Limits, PredictedRow,
 pub use timeline::Losses;
 pub use whatif::{RecordedSide, RunTimes, WhatIfError, experiment, recorded_side};
 
-use crate::recordings::{Progress, report_share};
-use crate::stats::about;
-use crate::time_ordered::TimeOrdered;
+use crate::recordings::progress::{Progress, report_share};
+use crate::recordings::sources::about;
+use crate::recordings::time_ordered::TimeOrdered;
 use cpu_numbers::CpuNumbers;
 use fidelity::Seen;
 use groups::Group;

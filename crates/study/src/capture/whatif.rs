@@ -2,7 +2,7 @@
 
 use super::{CaptureError, Captured};
 use crate::compare::{Case, Experiment, Published, Variant};
-use crate::stats::about;
+use crate::recordings::sources::about;
 use std::path::Path;
 use std::sync::Arc;
 use wakelab_events::stream::{RunDescription, ScxSteps, Source};

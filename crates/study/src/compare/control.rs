@@ -1,7 +1,8 @@
 //! The effect of chance alone: the base side compared with itself.
 
-use super::jobs::{self, FinishedJobs};
-use super::{CompareRow, Comparison, Experiment, Published, RunFailed, RunProgress, Runner, result, run};
+use super::{CompareRow, Comparison, Experiment, Published, RunProgress, result, run};
+use crate::runs::jobs::{self, FinishedJobs};
+use crate::runs::{RunFailed, Runner};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 

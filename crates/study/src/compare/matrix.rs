@@ -1,13 +1,13 @@
 //! Any number of sides: machines, kernels and variants, each variant against the base.
 
-use super::jobs::{self, FinishedJobs};
-use super::{Comparison, Experiment, RunFailed, RunProgress, Runner, Until, comparison_of, result, run};
-use crate::cache::{Key, Program};
-use crate::estimate::Estimator;
-use crate::geometric_mean::{GeometricMean, geometric_mean};
+use super::{Comparison, Experiment, RunProgress, Until, comparison_of, result, run};
+use crate::runs::estimate::Estimator;
+use crate::runs::jobs::{self, FinishedJobs};
+use crate::runs::{Key, Program, RunFailed, Runner};
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::RunStats;
+use wakelab_statistics::{GeometricMean, geometric_mean};
 
 /// A comparison of any number of machines, kernels and sides.
 #[derive(Clone, Debug)]

@@ -7,30 +7,26 @@
 pub(crate) mod assumed;
 mod control;
 mod decided_nothing;
+pub(crate) mod effect;
 mod experiment;
-pub(crate) mod jobs;
 mod matrix;
 mod power;
-mod recording;
+pub(crate) mod published;
 mod result;
-mod run;
+pub(crate) mod run;
 mod search;
 mod sides;
 mod until;
 
-pub use crate::published::{Published, PublishedError};
 pub use control::{Control, ControlRow, control};
 pub use decided_nothing::DecidedNothing;
+pub use effect::{Class, noise_of, noise_of_means, noise_pct};
 pub use experiment::{Case, Experiment};
 pub use matrix::{FailedRow, Matrix, MatrixComparison, MatrixPlan, compare_matrix};
 pub use power::{KindSummary, PowerDifference, PowerSummary};
-pub use recording::Recording;
-pub(crate) use recording::run_info;
-pub use result::{
-    Assumed, CompareRow, Comparison, ExperimentInfo, Kind, OpSummary, PublishedRow, SearchRates, Side, WakeupLatency,
-};
-pub use run::{RunFailed, RunId, Runner, Simulator, Why};
-pub(crate) use run::{measured, named_setup, run_base, run_with, setups, timed};
+pub use published::{Published, PublishedError, PublishedRow, SearchRates};
+pub use result::{Assumed, CompareRow, Comparison, ExperimentInfo, Kind, OpSummary, Side, WakeupLatency};
+pub(crate) use run::{run_base, setups};
 pub use search::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
     StatesSummary, WakeupSummary, other_state_ns,
@@ -38,7 +34,8 @@ pub use search::{
 pub use until::{Until, half_width_pct};
 pub use wakelab_sim::{PowerSideError, Variant, VariantError, run_seed};
 
-use jobs::FinishedJobs;
+use crate::runs::jobs::{self, FinishedJobs};
+use crate::runs::{RunFailed, RunId, Runner};
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::RunStats;
 

@@ -1,6 +1,7 @@
 //! The result of a comparison: plain data for tables and JSON.
 
 use super::decided_nothing::{RanAs, decided_nothing};
+use super::published::{PublishedRow, SearchRates};
 use super::sides::differ;
 use super::{Case, DecidedNothing, Experiment, PowerSummary, RegretSummary, SearchSummary, Until, Variant};
 use serde::Serialize;
@@ -258,30 +259,6 @@ impl ThreadSummary {
         };
         by_thread.into_iter().map(summary).collect()
     }
-}
-
-/// The published result of a case at a load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PublishedRow {
-    /// The spread of the baseline, % of its mean.
-    pub baseline_std_pct: f64,
-    /// The difference in %; positive is better.
-    pub compare_pct: f64,
-    /// The spread of the other side, %.
-    pub compare_std_pct: f64,
-}
-
-/// The four rates of searches, %, as they are published.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct SearchRates {
-    /// 100 (search − failed) / scanned.
-    pub se_eff_pct: f64,
-    /// 100 (domain search − failed) / (scanned − (search − domain search)).
-    pub dom_eff_pct: f64,
-    /// 100 (search − domain search) / search.
-    pub fast_rate_pct: f64,
-    /// 100 (search − failed) / search.
-    pub success_rate_pct: f64,
 }
 
 impl CompareRow {

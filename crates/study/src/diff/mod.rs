@@ -11,7 +11,8 @@ pub use config::Setting;
 pub use recordings::{RecordingsError, diff_recordings};
 pub use results::{ResultFile, ResultFileError, diff_results};
 
-use crate::verdict::{Certainty, JudgedRow, Outcome, RowVerdict, Verdict, judge_outcomes, noise_of_means};
+use crate::compare::noise_of_means;
+use crate::verdict::{Certainty, JudgedRow, Outcome, RowVerdict, Verdict, judge_outcomes};
 use wakelab_statistics::{Better, Difference, difference, mean, std_pct};
 
 /// Two things side by side.

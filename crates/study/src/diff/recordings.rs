@@ -2,8 +2,9 @@
 
 use super::config::differing;
 use super::{Diff, DiffRow, difference_of};
-use crate::recordings::Progress;
-use crate::stats::{RunTally, about, sources, stats};
+use crate::recordings::progress::Progress;
+use crate::recordings::sources::{about, sources};
+use crate::recordings::stats::{RunTally, stats};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wakelab_events::ReadError;

@@ -5,7 +5,7 @@ use super::side::{SchedulerText, SideText};
 use super::spec::found_from;
 use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecError, WorkloadSpec};
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
-use crate::scheduler::load_scheduler;
+use crate::runs::scheduler::load_scheduler;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A side as it is written: switches, the kernel that it may name itself, and its name.
 
-use crate::scheduler::load_scheduler;
+use crate::runs::scheduler::load_scheduler;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;

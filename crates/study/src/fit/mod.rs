@@ -14,8 +14,9 @@ pub use misfit::{Misfit, Residual};
 pub use observations::{Observations, observations};
 pub use search::{BUDGET, BUDGET_MAX, BUDGET_MIN, ENSEMBLE, ENSEMBLE_MAX, Stage};
 
-use crate::compare::{Runner, run_seed};
+use crate::compare::run_seed;
 use crate::reproduce::{Effort, Published};
+use crate::runs::Runner;
 use crate::sensitivity::Constant;
 use problem::Problem;
 use search::{Search, Tried};

@@ -1,8 +1,9 @@
 //! The observed rows simulated with a set of constants.
 
 use super::FitError;
-use crate::compare::{CompareRow, Experiment, Runner, compare_each};
+use crate::compare::{CompareRow, Experiment, compare_each};
 use crate::reproduce::{Choice, Effort, Published, Recipe, Scored, experiment, scored};
+use crate::runs::Runner;
 use crate::sensitivity::Constant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};

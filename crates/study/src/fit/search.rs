@@ -8,8 +8,8 @@
 
 use super::problem::Problem;
 use super::{FitError, FitProgress, Misfit};
-use crate::compare::Runner;
 use crate::reproduce::Effort;
+use crate::runs::Runner;
 use crate::sensitivity::{Constant, Hypercube};
 use cmaes::{CMAESOptions, DVector};
 use serde::Serialize;

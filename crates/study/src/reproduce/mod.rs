@@ -2,7 +2,7 @@
 //!
 //! [`tables`] reads what was published and decides for each row how it is simulated, or why it is not. [`reproduce`]
 //! simulates each distinct case once and scores the tables. The class of a row depends on the noise of the posting
-//! itself ([`noise_pct`]).
+//! itself ([`noise_pct`](crate::compare::noise_pct)).
 
 mod plan;
 mod quantity;
@@ -15,7 +15,7 @@ pub use crate::compare::SearchRates;
 pub use plan::{Plan, PlannedTable, plan};
 pub use quantity::{Quantity, SideBySide, TurbostatColumn};
 pub use record::{Known, MachineKind, RecordRow, SMALL_LLC, by_benchmark, known, record, shipped};
-pub use score::{Class, Summary, distance, noise_pct};
+pub use score::{Summary, distance};
 pub(crate) use scoreboard::{Choice, PartialProgress, experiment, scored};
 pub use scoreboard::{Effort, Scoreboard, Scored, ScoredTable, reproduce};
 pub use tables::{Published, Recipe, WorstOver};

@@ -2,9 +2,9 @@
 
 use super::scoreboard::{choose, experiment, first_line, needed};
 use super::{Effort, Recipe, Table};
-use crate::cache::{Key, Program};
-use crate::compare::{Experiment, Runner, setups};
-use crate::estimate::Estimator;
+use crate::compare::{Experiment, setups};
+use crate::runs::estimate::Estimator;
+use crate::runs::{Key, Program, Runner};
 use std::collections::{BTreeMap, HashSet};
 use wakelab_sim::Setup;
 

@@ -1,7 +1,8 @@
 //! What the published tables say of predictions like one at hand: of how many effects the simulation had them, and of
 //! how many that it had they were real, by benchmark and kind of machine.
 
-use super::{Class, Scoreboard};
+use super::Scoreboard;
+use crate::compare::Class;
 use crate::compare::Comparison;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,49 +1,9 @@
 //! How close the simulation of a table comes.
 
 use super::{Scored, ScoredTable, SearchRates};
+use crate::compare::Class;
 use serde::Serialize;
 use wakelab_statistics::{Better, log_ratio};
-
-/// The class of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// Positive and above the noise.
-    Better,
-    /// Within the noise.
-    Same,
-    /// Negative and above the noise.
-    Worse,
-}
-
-impl Class {
-    /// Returns the class of a difference in %, which has to exceed `noise_pct` to be an effect.
-    pub fn of(compare_pct: f64, noise_pct: f64) -> Self {
-        match compare_pct {
-            pct if pct > noise_pct => Class::Better,
-            pct if pct < -noise_pct => Class::Worse,
-            _ => Class::Same,
-        }
-    }
-
-    /// The name in the output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Class::Better => "better",
-            Class::Same => "same",
-            Class::Worse => "worse",
-        }
-    }
-}
-
-/// Returns what a difference has to exceed to be an effect, %: `max(5, 2 √(σ_base² + σ_with²))` of the posting's
-/// spreads, or 10 if it gives none.
-pub fn noise_pct(spreads: Option<(f64, f64)>) -> f64 {
-    match spreads {
-        Some((base, with)) => (2.0 * base.hypot(with)).max(5.0),
-        None => 10.0,
-    }
-}
 
 /// The score of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -274,13 +234,6 @@ mod tests {
         assert!((of(&[at(1.2, 0.0), at(1.6, 0.8), at(15.2, 28.0)]).unwrap() - 1.0).abs() < 1e-9);
         assert!(of(&[at(1.0, 3.0), at(2.0, 2.0), at(3.0, 1.0)]).unwrap() < -0.999);
         assert_eq!((of(&[at(1.0, 3.0), at(2.0, 3.0), at(3.0, 3.0)]), of(&[at(1.0, 3.0), at(2.0, 4.0)])), (None, None));
-    }
-
-    #[test]
-    fn noise_is_twice_the_spread_and_at_least_five() {
-        assert_eq!(noise_pct(Some((3.0, 4.0))), 10.0);
-        assert_eq!(noise_pct(Some((0.1, 0.1))), 5.0);
-        assert_eq!(noise_pct(None), 10.0);
     }
 
     #[test]

@@ -3,9 +3,11 @@
 
 use super::plan::cpu_s;
 use super::quantity::{latency, power, search_rates};
-use super::{Class, Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
-use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each, setups};
+use super::{Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, score};
+use crate::compare::{Assumed, CompareRow, Experiment, RunProgress, compare_each, setups};
+use crate::compare::{Class, noise_pct};
 use crate::experiment::{Given, Spec, SpecError};
+use crate::runs::{RunFailed, RunId, Runner};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_statistics::Better;

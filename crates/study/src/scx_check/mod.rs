@@ -22,9 +22,9 @@ mod load;
 mod order;
 mod watch;
 
-use crate::compare::jobs::run_all;
-use crate::fence::worker::serve;
-use crate::fence::{Asked, Fence, caught};
+use crate::runs::fence::worker::serve;
+use crate::runs::fence::{Asked, Fence, caught};
+use crate::runs::jobs::run_all;
 use load::{FIXED, Load};
 use order::Watched;
 use serde::{Deserialize, Serialize};

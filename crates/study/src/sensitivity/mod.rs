@@ -15,9 +15,10 @@ pub use plan::{BUDGET, BUDGET_MAX, Method, Plan, PlanError};
 pub use result::{Classes, Condition, Constant, Influence, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict};
 pub use verdict::SAMPLES_MIN;
 
-use crate::compare::{Comparison, Experiment, RunFailed, RunProgress, Runner, compare_all};
+use crate::compare::{Comparison, Experiment, RunProgress, compare_all};
 use crate::experiment::SpecError;
 use crate::reproduce::PartialProgress;
+use crate::runs::{RunFailed, Runner};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why there are no verdicts.

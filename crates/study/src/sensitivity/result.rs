@@ -1,8 +1,7 @@
 //! The result of a sensitivity study: plain data for tables and JSON.
 
 use super::Method;
-use crate::compare::Assumed;
-use crate::reproduce::Class;
+use crate::compare::{Assumed, Class};
 use serde::Serialize;
 use wakelab_statistics::Better;
 

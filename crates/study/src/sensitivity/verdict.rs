@@ -2,10 +2,8 @@
 
 use super::decision_stump::decision_stump;
 use super::{Classes, Condition, Constant, Influence, Method, Plan, Sample, SensitivityRow, Share, Side, Verdict};
-use crate::compare::CompareRow;
-use crate::rank_correlation::{critical_spearman, spearman};
-use crate::reproduce::Class;
-use crate::verdict::noise_of;
+use crate::compare::{Class, CompareRow, noise_of};
+use wakelab_statistics::{critical_spearman, spearman};
 
 /// A conclusion holds if it is the same in this share of the samples, %.
 const HOLDS_PCT: usize = 95;

@@ -3,7 +3,7 @@
 //! with two CPUs each, which take turns. `7.2-llc` and `7.2-llc-smt` have two packages of four CPUs.
 
 use std::path::PathBuf;
-use wakelab_study::balance_passes::{BalanceConformance, conform_balance};
+use wakelab_study::recordings::balance_passes::{BalanceConformance, conform_balance};
 
 fn conformance(kernel: &str) -> BalanceConformance {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/balance-passes").join(kernel);

@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use wakelab_study::ablation::ablate;
-use wakelab_study::conform::conform;
-use wakelab_study::explain::{Filter, explain_file};
-use wakelab_study::replay::replay;
-use wakelab_study::stats::{By, sources, stats_and_pictures};
-use wakelab_study::summary::summarize;
-use wakelab_study::trace::trace;
+use wakelab_study::recordings::ablation::ablate;
+use wakelab_study::recordings::conform::conform;
+use wakelab_study::recordings::explain::{Filter, explain_file};
+use wakelab_study::recordings::replay::replay;
+use wakelab_study::recordings::sources;
+use wakelab_study::recordings::stats::{By, stats_and_pictures};
+use wakelab_study::recordings::summary::summarize;
+use wakelab_study::recordings::trace::trace;
 use wakelab_study::{Decider, Progress};
 use wakelab_testing::changes;
 

@@ -6,8 +6,10 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 use wakelab_kernel::Preset;
 use wakelab_sim::Mechanisms;
-use wakelab_study::cache::{Cached, LIMIT_BYTES, Program, Store};
-use wakelab_study::compare::{self, Comparison, Experiment, RunFailed, Variant};
+use wakelab_study::compare;
+use wakelab_study::compare::{Comparison, Experiment, Variant};
+use wakelab_study::runs::cache::{Cached, LIMIT_BYTES, Store};
+use wakelab_study::runs::{Program, RunFailed};
 use wakelab_testing::fake_runner::{Fake, experiment};
 
 const LOADS: [&str; 3] = ["1 thread", "2 threads", "3 threads"];

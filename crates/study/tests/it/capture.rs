@@ -1,9 +1,11 @@
 //! Captured workloads against what they were captured from: the same throughput, waits and searches when they are
 //! simulated on the same machine, and the same answer to what another policy would do.
 
-use wakelab_study::cache::{Cached, Program, Store};
 use wakelab_study::capture::Likeness;
-use wakelab_study::compare::{Experiment, Simulator};
+use wakelab_study::compare::Experiment;
+use wakelab_study::runners::Simulator;
+use wakelab_study::runs::Program;
+use wakelab_study::runs::cache::{Cached, Store};
 use wakelab_testing::recovery::{Class, MS, again, captured, class, made, original, recorded, recover, show};
 use wakelab_workload::Op;
 

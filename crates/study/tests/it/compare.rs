@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_statistics::Better;
-use wakelab_study::compare::{
-    self, Comparison, Experiment, RunFailed, RunId, RunProgress, Variant, VariantError, Why, run_seed,
-};
+use wakelab_study::compare;
+use wakelab_study::compare::{Comparison, Experiment, RunProgress, Variant, VariantError, run_seed};
+use wakelab_study::runs::{RunFailed, RunId, Why};
 use wakelab_testing::fake_runner::{Fake, experiment};
 
 const LOADS: [&str; 3] = ["1 thread", "2 threads", "3 threads"];

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{CompareRow, Comparison, Simulator, compare};
+use wakelab_study::compare::{CompareRow, Comparison, compare};
 use wakelab_study::experiment::Spec;
+use wakelab_study::runners::Simulator;
 
 fn experiment(jobs: usize) -> Comparison {
     let text = r#"

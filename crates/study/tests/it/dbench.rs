@@ -1,8 +1,9 @@
 //! dbench on XFS, simulated, against a posting: the base side's MB/s, and what NEXT_BUDDY adds.
 
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{Simulator, compare};
+use wakelab_study::compare::compare;
 use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::runners::Simulator;
 
 /// The posting of NEXT_BUDDY, v3 (`data/published/t08-next-buddy-v3-intel-2s80t`): MB/s of the base side, and the
 /// change in %.

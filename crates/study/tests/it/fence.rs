@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_kernel::Preset;
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{
-    Matrix, MatrixComparison, RunFailed, RunId, Runner, Simulator, Why, compare, compare_matrix,
-};
+use wakelab_study::compare::{Matrix, MatrixComparison, compare, compare_matrix};
 use wakelab_study::experiment::{Flags, Given, MatrixSpec, SweepSpec, named_scheduler};
-use wakelab_study::fence::{Fence, Start};
+use wakelab_study::runners::Simulator;
+use wakelab_study::runs::fence::{Fence, Start};
+use wakelab_study::runs::{RunFailed, RunId, Runner, Why};
 use wakelab_study::scx_check::{Check, Kind};
 use wakelab_study::sweep::{Making, Sweep, SweepRow};
 

@@ -9,10 +9,11 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_machine::{MACHINE, MachineFile, Origin};
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{RunId, Runner, Why, compare};
+use wakelab_study::compare::compare;
 use wakelab_study::experiment::Spec;
 use wakelab_study::fit::{Fit, FitError, FitProgress, Observations, Request, Stage, fit, observations};
 use wakelab_study::reproduce::{Quantity, Table, tables_at};
+use wakelab_study::runs::{RunId, Runner, Why};
 use wakelab_study::sensitivity::{Method, Plan, Running, sensitivity};
 
 const TOML: &str = "machine = \"test-2c\"\nkernel = \"v6.1\"\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n\

@@ -1,8 +1,9 @@
 //! The fuzz corpus, and changed files made from it, on a compiler that has no fuzzer.
 
 use std::sync::atomic::AtomicBool;
-use wakelab_study::cache::{Cached, Program, Store};
 use wakelab_study::compare::compare;
+use wakelab_study::runs::Program;
+use wakelab_study::runs::cache::{Cached, Store};
 use wakelab_testing::changes::{self, Random, change, check_changed, check_corpus, corpus, run, sum_of_changed};
 use wakelab_testing::fake_runner::{Fake, experiment};
 use wakelab_testing::{check_capture, check_experiment, check_study};

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use wakelab_events::{Reader, Row};
 use wakelab_sched::select::Select;
-use wakelab_study::conform::conform;
+use wakelab_study::recordings::conform::conform;
 use wakelab_study::{Decider, recordings};
 
 fn files(kernel: &str) -> Vec<PathBuf> {

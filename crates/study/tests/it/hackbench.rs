@@ -1,8 +1,9 @@
 //! Messages of hackbench through pipes, simulated, against the base side of a posting that gives its seconds.
 
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{Simulator, compare};
+use wakelab_study::compare::compare;
 use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::runners::Simulator;
 
 /// The posting of the SIS scan efficiency, v5 (`data/published/t09-sis-eff-intel-2s48c96t`): seconds of so many groups.
 fn published(groups: &str) -> f64 {

@@ -3,10 +3,10 @@
 use std::path::Path;
 use wakelab_events::recording::{DecisionRow, RecordingWriter, SwitchRow};
 use wakelab_study::Decider;
-use wakelab_study::conform::conform;
-use wakelab_study::explain::{Filter, explain_file};
-use wakelab_study::recordings::decision_files;
-use wakelab_study::stats::{By, Key, sources, stats};
+use wakelab_study::recordings::conform::conform;
+use wakelab_study::recordings::explain::{Filter, explain_file};
+use wakelab_study::recordings::stats::{By, Key, stats};
+use wakelab_study::recordings::{decision_files, sources};
 use wakelab_testing::recording_rows::{DOMAINS, decision, metadata};
 
 /// The second machine has other numbers for its caches, and a wakee that changes its CPU.

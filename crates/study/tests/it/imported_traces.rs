@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 use wakelab_events::stream::{Migrations, Names, Source, Switches, Wakes};
 use wakelab_study::capture::{CaptureError, CaptureOptions, Captured, capture};
-use wakelab_study::stats::stats;
-use wakelab_study::trace::trace;
-use wakelab_study::waits::{Began, Cause, LongWait, Options, waits};
+use wakelab_study::recordings::stats::stats;
+use wakelab_study::recordings::trace::trace;
+use wakelab_study::recordings::waits::{Began, Cause, LongWait, Options, waits};
 
 /// An import of these bytes, whose folder is removed with the first value.
 fn imported(bytes: &[u8]) -> (TempDir, Source) {

@@ -20,7 +20,6 @@ mod hackbench;
 mod hotplug;
 mod imported_traces;
 mod matrix;
-mod means;
 mod mechanisms;
 mod picture;
 mod progress;

@@ -6,12 +6,13 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::cache::{Cached, Program, Store};
+use wakelab_study::compare;
 use wakelab_study::compare::{
-    self, Comparison, Experiment, Matrix, MatrixComparison, RunFailed, RunId, Runner, Until, Variant, Why, compare,
-    compare_matrix,
+    Comparison, Experiment, Matrix, MatrixComparison, Until, Variant, compare, compare_matrix,
 };
 use wakelab_study::fail_if::FailIf;
+use wakelab_study::runs::cache::{Cached, Store};
+use wakelab_study::runs::{Program, RunFailed, RunId, Runner, Why};
 use wakelab_study::verdict::{RowVerdict, by_comparison, matrix_verdicts};
 use wakelab_testing::fake_runner::{Fake, experiment};
 

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{Comparison, Simulator, compare};
+use wakelab_study::compare::{Comparison, compare};
 use wakelab_study::experiment::Spec;
-use wakelab_study::picture::{CpuState, Pictured, Pictures, WhyExplained};
+use wakelab_study::recordings::over_time::CpuState;
+use wakelab_study::recordings::stats::WhyExplained;
+use wakelab_study::runners::{Pictured, Pictures, Simulator};
 
 fn spec(time_ms: u64, more: &str) -> Spec {
     let text = format!(

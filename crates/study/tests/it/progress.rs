@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use wakelab_study::explain::{Filter, explain_file};
-use wakelab_study::stats::{slowest, sources, stats};
+use wakelab_study::recordings::explain::{Filter, explain_file};
+use wakelab_study::recordings::sources;
+use wakelab_study::recordings::stats::{slowest, stats};
 use wakelab_study::{Decider, Progress};
 
 /// What was told, in order.

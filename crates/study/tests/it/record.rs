@@ -16,8 +16,10 @@ use wakelab_measure::{Measure, RunStats};
 use wakelab_sched::domain::{DomainOptions, SchedDomains, build_sched_domains};
 use wakelab_sched::select::{Cx, Decision, Rules, Select, select_task_rq_fair};
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{Comparison, Experiment, Recording, RunId, Runner, Simulator, Why, compare};
+use wakelab_study::compare::{Comparison, Experiment, compare};
 use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::runners::{Recording, Simulator};
+use wakelab_study::runs::{RunId, Runner, Why};
 
 /// Counts what `RunStats` does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

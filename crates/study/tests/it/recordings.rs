@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wakelab_events::{Reader, Row, Snapshot};
 use wakelab_sched::select::{Cx, Decision, Reason, Rules, Select};
-use wakelab_study::ablation::{RULES, ablate};
-use wakelab_study::conform::conform;
-use wakelab_study::explain::Steps;
+use wakelab_study::recordings::ablation::{RULES, ablate};
+use wakelab_study::recordings::conform::conform;
+use wakelab_study::recordings::explain::Steps;
 use wakelab_study::{Decider, recordings as study_recordings};
 
 fn sample() -> PathBuf {
@@ -45,7 +45,7 @@ fn recordings_agree_with_the_kernel_on_every_stable_row() {
 }
 
 /// Where a row is and what the model did on it.
-fn located(explained: &wakelab_study::explain::Explained<'_>) -> String {
+fn located(explained: &wakelab_study::recordings::explain::Explained<'_>) -> String {
     format!(
         "{}:{}: kernel chose {}, model {:?} {:#?}",
         explained.file.display(),

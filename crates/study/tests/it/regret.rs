@@ -5,9 +5,11 @@ use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_measure::regret::Regret;
 use wakelab_sim::Setup;
-use wakelab_study::cache::{Cached, Program, Store};
-use wakelab_study::compare::{Comparison, Experiment, RegretSummary, Simulator, compare};
+use wakelab_study::compare::{Comparison, Experiment, RegretSummary, compare};
 use wakelab_study::experiment::Spec;
+use wakelab_study::runners::Simulator;
+use wakelab_study::runs::Program;
+use wakelab_study::runs::cache::{Cached, Store};
 
 fn experiment(kernel: &str, with: &str, regret: bool) -> Experiment {
     let text = format!(

@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{RunId, Runner, Simulator, Why};
 use wakelab_study::reproduce::{Effort, ReproduceError, Scoreboard, reproduce, tables};
+use wakelab_study::runners::Simulator;
+use wakelab_study::runs::{RunId, Runner, Why};
 
 fn published() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/published")

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::Simulator;
 use wakelab_study::reproduce::{Effort, Scored, TurbostatColumn, reproduce, tables};
+use wakelab_study::runners::Simulator;
 
 fn rows(name: &str) -> Vec<Scored> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/published");

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{RunId, Runner, Simulator, Why};
 use wakelab_study::reproduce::{Effort, ScoredTable, plan, reproduce, tables};
+use wakelab_study::runners::Simulator;
+use wakelab_study::runs::{RunId, Runner, Why};
 use wakelab_workload::Task;
 
 const TOML: &str = "machine = \"test-8c\"\nkernel = \"v6.1\"\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n\

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::Runner;
 use wakelab_study::experiment::Panel;
+use wakelab_study::runs::Runner;
 use wakelab_study::score::{Candidate, Rung, Score, ScoreError, Scoring, score};
 use wakelab_testing::fake_runner::Fake;
 

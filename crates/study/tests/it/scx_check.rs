@@ -6,7 +6,7 @@ use wakelab_machine::Machine;
 use wakelab_scx_bpf::BpfScheduler;
 use wakelab_scx_fetch::Schedulers;
 use wakelab_study::experiment::named_scheduler;
-use wakelab_study::fence::Fence;
+use wakelab_study::runs::fence::Fence;
 use wakelab_study::scx_check::{Check, Checked, Kind, Smallest};
 
 fn scheduler(name: &str) -> BpfScheduler {

@@ -8,10 +8,10 @@ use wakelab_kernel::Feature;
 use wakelab_machine::{Origin, ScxCosts};
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::cache::{Cached, Program, Store};
-use wakelab_study::compare::{Experiment, RunId, Runner, Why, compare};
+use wakelab_study::compare::{Class, Experiment, compare};
 use wakelab_study::experiment::{Given, Spec};
-use wakelab_study::reproduce::Class;
+use wakelab_study::runs::cache::{Cached, Store};
+use wakelab_study::runs::{Program, RunId, Runner, Why};
 use wakelab_study::sensitivity::{Method, Plan, PlanError, Running, Sensitivity, Side, Verdict, sensitivity};
 
 /// `with` does twice as much, or as much, as a constant says.

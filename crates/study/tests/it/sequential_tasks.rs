@@ -1,8 +1,9 @@
 //! A chain of tasks that are long enough runs as fast under any governor.
 
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{Experiment, Simulator, compare};
+use wakelab_study::compare::{Experiment, compare};
 use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::runners::Simulator;
 
 fn seconds(governor: &str) -> f64 {
     let mut spec =

@@ -2,8 +2,10 @@
 //! against its numbers. Short runs: the committed experiment measures longer.
 
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{CompareRow, RunId, RunProgress, Simulator, compare};
+use wakelab_study::compare::{CompareRow, RunProgress, compare};
 use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::runners::Simulator;
+use wakelab_study::runs::RunId;
 
 /// The seed of these runs. Their results are one draw: docs/simulator.md has the misses of three seeds of longer runs.
 const SEED: u64 = 20;

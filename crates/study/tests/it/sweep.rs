@@ -124,7 +124,7 @@ fn some_points_are_drawn() {
 fn a_run_that_fails_is_a_row() {
     let sweep = sweep(&SWEEP.replace("2ms", "1ns").replace("1ms", "0s")).unwrap();
     let found = Mutex::new(0);
-    let runner = wakelab_study::compare::Simulator;
+    let runner = wakelab_study::runners::Simulator;
     let making = Making { runner: &runner, jobs: 1, progress: &(), stop: &AtomicBool::new(false) };
     let whole = sweep.run(&[0], &making, &|_, rows| {
         for row in rows {

@@ -1,8 +1,7 @@
 //! What repeating until an interval is narrow does to intervals and p: the table of docs/trust.md, computed.
 
 use wakelab_statistics::{Better, difference};
-use wakelab_study::compare::Until;
-use wakelab_study::verdict::noise_of_means;
+use wakelab_study::compare::{Until, noise_of_means};
 
 /// Trials of each line.
 const TRIALS: u32 = 4000;

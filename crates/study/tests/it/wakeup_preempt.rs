@@ -2,7 +2,7 @@
 //! `guest-loads 1 buddies` (tools/vm/), one in three, with 2 CPUs in turns.
 
 use std::path::PathBuf;
-use wakelab_study::wakeup_preempt::{Case, PreemptConformance, conform_preempts};
+use wakelab_study::recordings::wakeup_preempt::{Case, PreemptConformance, conform_preempts};
 
 fn conformance(kernel: &str) -> PreemptConformance {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/wakeup-preempt").join(kernel);

@@ -20,7 +20,7 @@ use wakelab_page::{
 };
 use wakelab_statistics::{Better, size};
 use wakelab_study::compare::{CompareRow, Comparison, Side};
-use wakelab_study::picture::{Picture, Pictures};
+use wakelab_study::runners::{Picture, Pictures};
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
 /// The benchmark and its case, which are not said where all rows are of one, and the load.

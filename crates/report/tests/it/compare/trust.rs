@@ -5,8 +5,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use wakelab_report::compare as report;
 use wakelab_statistics::Better;
-use wakelab_study::compare::{Control, ControlRow};
-use wakelab_study::reproduce::Class;
+use wakelab_study::compare::{Class, Control, ControlRow};
 use wakelab_study::sensitivity::{
     Classes, Condition, Constant, Influence, Method, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict,
 };

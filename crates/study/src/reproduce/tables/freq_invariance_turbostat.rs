@@ -3,7 +3,7 @@
 use super::freq_invariance_sequential_tasks::{MACHINE, PERFORMANCE, WORST_RATE, pinned, recipe};
 use super::{Published, PublishedTable, Row};
 use crate::compare::PublishedError;
-use crate::published::CsvTable;
+use crate::compare::published::CsvTable;
 use crate::reproduce::{Quantity, TurbostatColumn};
 
 const COLUMNS: [(TurbostatColumn, &str); 4] = [

@@ -23,8 +23,8 @@ mod sis_util_zen3_results;
 pub(super) mod table_folder;
 
 use super::{Quantity, ReproduceError, SearchRates};
+use crate::compare::published::{CsvRow, CsvTable};
 use crate::compare::{CompareRow, PublishedError};
-use crate::published::{CsvRow, CsvTable};
 use std::path::Path;
 use wakelab_statistics::Better;
 

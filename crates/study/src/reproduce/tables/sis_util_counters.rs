@@ -2,7 +2,7 @@
 
 use super::{Published, PublishedTable, Row, SIS_UTIL, per_search};
 use crate::compare::PublishedError;
-use crate::published::CsvTable;
+use crate::compare::published::CsvTable;
 use crate::reproduce::Quantity;
 
 pub(super) struct SisUtilCounters;

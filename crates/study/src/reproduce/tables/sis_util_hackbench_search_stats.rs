@@ -3,7 +3,7 @@
 use super::sis_util_zen3_results::ZEN3;
 use super::{Published, PublishedTable, Row, Sides, per_search};
 use crate::compare::PublishedError;
-use crate::published::CsvTable;
+use crate::compare::published::CsvTable;
 use crate::reproduce::Quantity;
 
 pub(super) struct SisUtilHackbenchSearchStats;

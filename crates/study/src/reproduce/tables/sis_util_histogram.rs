@@ -3,7 +3,7 @@
 
 use super::{Published, PublishedTable, Recipe, Row, SIS_UTIL};
 use crate::compare::PublishedError;
-use crate::published::CsvTable;
+use crate::compare::published::CsvTable;
 use crate::reproduce::Quantity;
 
 /// The assumed cost of the tracer at each call, ns. With the scan, which takes 0.1 to 16 us, it adds up to the mode of

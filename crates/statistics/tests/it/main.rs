@@ -1,0 +1,4 @@
+//! Tests of statistics.
+
+mod difference;
+mod means;
