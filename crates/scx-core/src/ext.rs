@@ -505,7 +505,7 @@ impl Ext {
     }
 
     /// Calls an operation, if the scheduler has it and has not ended.
-    pub(crate) fn call<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, call: Call) -> i64 {
+    pub(crate) fn call(&mut self, ops: &mut dyn Ops, rq: Option<Cpu>, call: Call) -> i64 {
         if !self.declared.ops.has(call.op()) || self.exit.is_some() {
             return 0;
         }
@@ -531,7 +531,7 @@ impl Ext {
 
     /// An operation that returns 0 or an error: what it returned, of which `ops_sanitize_err()` has seen that it is
     /// one.
-    pub(crate) fn call_err<O: Ops + ?Sized>(&mut self, ops: &mut O, call: Call) -> i64 {
+    pub(crate) fn call_err(&mut self, ops: &mut dyn Ops, call: Call) -> i64 {
         let result = self.call(ops, None, call);
         self.sanitize_err(call.op(), result)
     }
@@ -652,7 +652,7 @@ impl Ext {
     }
 
     /// `ops.init()`, and `ops.cgroup_init()` of the control groups that are there.
-    pub fn init<O: Ops + ?Sized>(&mut self, ops: &mut O) {
+    pub fn init(&mut self, ops: &mut dyn Ops) {
         let failed = self.call_err(ops, Call::Init);
         if failed != 0 {
             self.error(format!("ops.init() failed ({failed})"));
@@ -661,7 +661,7 @@ impl Ext {
     }
 
     /// The loader is done: the scheduler is enabled, and so are the tasks that existed.
-    pub fn attached<O: Ops + ?Sized>(&mut self, ops: &mut O) {
+    pub fn attached(&mut self, ops: &mut dyn Ops) {
         if self.exit.is_none() {
             ops.attached(self);
         }
@@ -681,7 +681,7 @@ impl Ext {
     /// A while has passed since the scheduler was enabled: each CPU that is idle has run something, and has told the
     /// scheduler when it became idle again. Enabling alone tells it nothing of CPUs that are idle already
     /// (`__scx_update_idle()` is called with `do_notify` where a CPU changes between a task and idle).
-    pub fn idle_cpus_have_run<O: Ops + ?Sized>(&mut self, ops: &mut O) {
+    pub fn idle_cpus_have_run(&mut self, ops: &mut dyn Ops) {
         let this_cpu = self.this_cpu;
         for cpu in 0..self.rqs.len() as Cpu {
             if self.rqs[cpu as usize].curr == Curr::Idle {
@@ -694,7 +694,7 @@ impl Ext {
 
     /// A task whose program is not simulated wakes on a CPU that is idle, and runs there at once. Returns whether it
     /// does: not if the CPU is not idle, or the task is not asleep.
-    pub fn runs_unseen<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) -> bool {
+    pub fn runs_unseen(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId) -> bool {
         if self.rqs[cpu as usize].curr != Curr::Idle || !self.task(p).ready || self.task(p).queued {
             return false;
         }
@@ -710,7 +710,7 @@ impl Ext {
     }
 
     /// It sleeps again, and its CPU looks for something to run.
-    pub fn sleeps_unseen<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) {
+    pub fn sleeps_unseen(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId) {
         self.task_mut(p).state = TASK_INTERRUPTIBLE;
         self.call(ops, Some(cpu), Call::Stopping { p, runnable: false });
         self.call(ops, Some(cpu), Call::Quiescent { p, deq_flags: SCX_DEQ_SLEEP });
@@ -770,22 +770,14 @@ impl Ext {
 
     /// A task joins the class: [`prepare_task`](Self::prepare_task) and [`enable_task`](Self::enable_task), as a fork
     /// does one after the other. A kernel that enables the scheduler prepares all tasks before it enables the first.
-    pub fn init_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, cpu: Cpu, mask: u32, weight: u64, fork: bool) {
+    pub fn init_task(&mut self, ops: &mut dyn Ops, p: TaskId, cpu: Cpu, mask: u32, weight: u64, fork: bool) {
         self.prepare_task(ops, p, cpu, mask, weight, fork);
         self.enable_task(ops, p, !fork);
     }
 
     /// `scx_init_task()`. `fork` says that the task was just forked; else the scheduler is being enabled. `weight` is
     /// that of its nice value, 15 to 88761.
-    pub fn prepare_task<O: Ops + ?Sized>(
-        &mut self,
-        ops: &mut O,
-        p: TaskId,
-        cpu: Cpu,
-        mask: u32,
-        weight: u64,
-        fork: bool,
-    ) {
+    pub fn prepare_task(&mut self, ops: &mut dyn Ops, p: TaskId, cpu: Cpu, mask: u32, weight: u64, fork: bool) {
         let at = p.0 as usize;
         if self.tasks.len() <= at {
             self.tasks.resize_with(at + 1, Entity::default);
@@ -809,7 +801,7 @@ impl Ext {
     }
 
     /// `scx_enable_task()`; with `switched`, of a task that comes from another class as the scheduler is enabled.
-    pub fn enable_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, switched: bool) {
+    pub fn enable_task(&mut self, ops: &mut dyn Ops, p: TaskId, switched: bool) {
         if switched {
             ops.set_slice(p, u64::from(self.rules.enable_slice));
         }
@@ -817,7 +809,7 @@ impl Ext {
     }
 
     /// `scx_enable_task()`, and with `switched` the rest of `switching_to_scx()`.
-    fn scx_enable_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, switched: bool) {
+    fn scx_enable_task(&mut self, ops: &mut dyn Ops, p: TaskId, switched: bool) {
         self.task_mut(p).enabled = true;
         let (cpu, weight) = (self.task(p).cpu, self.task(p).weight);
         self.call(ops, Some(cpu), Call::Enable { p });
@@ -828,7 +820,7 @@ impl Ext {
     }
 
     /// `scx_disable_task()`: a task leaves the class.
-    pub fn disable_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId) {
+    pub fn disable_task(&mut self, ops: &mut dyn Ops, p: TaskId) {
         if !std::mem::take(&mut self.task_mut(p).enabled) {
             return;
         }
@@ -843,14 +835,7 @@ impl Ext {
 
     /// The running task gets a policy above the class, and runs on (`__sched_setscheduler()`, `switched_from_scx()`).
     /// `clock_task` is the CPU's `rq_clock_task()`, ns.
-    pub fn switched_from<O: Ops + ?Sized>(
-        &mut self,
-        ops: &mut O,
-        cpu: Cpu,
-        p: TaskId,
-        priorities: Priorities,
-        clock_task: u64,
-    ) {
+    pub fn switched_from(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, priorities: Priorities, clock_task: u64) {
         let flags = self.class_change();
         self.sched_change_begin(ops, cpu, p, flags, clock_task);
         if self.rules.disable_first {
@@ -874,7 +859,7 @@ impl Ext {
 
     /// The running task, of a class above, becomes one of the class, and runs on until the CPU reschedules
     /// (`__sched_setscheduler()`, `switching_to_scx()`). `clock_task` is the CPU's `rq_clock_task()`, ns.
-    pub fn switching_to<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, joins: Joins, clock_task: u64) {
+    pub fn switching_to(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, joins: Joins, clock_task: u64) {
         let Joins { priorities, weight, mask, sum_exec_runtime } = joins;
         ops.set_priorities(p, priorities);
         let task = self.task_mut(p);
@@ -895,9 +880,9 @@ impl Ext {
 
     /// `set_user_nice()`, or a change between SCHED_NORMAL, SCHED_BATCH and SCHED_IDLE, of a task of this CPU. `weight`
     /// is as in [`prepare_task`](Self::prepare_task), `clock_task` as in [`setaffinity`](Self::setaffinity).
-    pub fn set_user_nice<O: Ops + ?Sized>(
+    pub fn set_user_nice(
         &mut self,
-        ops: &mut O,
+        ops: &mut dyn Ops,
         cpu: Cpu,
         p: TaskId,
         priorities: Priorities,
@@ -913,7 +898,7 @@ impl Ext {
     /// The running task exits: the next enqueue may pass it by (`SCX_OPS_ENQ_EXITING`). It leaves its autogroup, for
     /// which it is taken off its run queue and put back (`sched_autogroup_exit_task()`). `clock_task` is the CPU's
     /// `rq_clock_task()`, ns.
-    pub fn exiting<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, clock_task: u64) {
+    pub fn exiting(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, clock_task: u64) {
         self.task_mut(p).exiting = true;
         self.sched_change(ops, cpu, p, DEQUEUE_SAVE | DEQUEUE_MOVE, clock_task, |_, _| {});
         // sched_move_task()
@@ -925,14 +910,14 @@ impl Ext {
     /// `sched_change_begin()` and `sched_change_end()`, in 6.12 in each caller: a task of this CPU is taken off its
     /// run queue for a change, and put back. One that runs goes on at once; `clock_task` is then the CPU's
     /// `rq_clock_task()`, ns.
-    pub(crate) fn sched_change<O: Ops + ?Sized>(
+    pub(crate) fn sched_change(
         &mut self,
-        ops: &mut O,
+        ops: &mut dyn Ops,
         cpu: Cpu,
         p: TaskId,
         flags: u64,
         clock_task: u64,
-        change: impl FnOnce(&mut Self, &mut O),
+        change: impl FnOnce(&mut Self, &mut dyn Ops),
     ) {
         let flags = flags | DEQUEUE_NOCLOCK;
         let (queued, running) = self.sched_change_begin(ops, cpu, p, flags, clock_task);
@@ -948,9 +933,9 @@ impl Ext {
     }
 
     /// `sched_change_begin()`. Returns whether the task was on the run queue, and whether it runs.
-    fn sched_change_begin<O: Ops + ?Sized>(
+    fn sched_change_begin(
         &mut self,
-        ops: &mut O,
+        ops: &mut dyn Ops,
         cpu: Cpu,
         p: TaskId,
         flags: u64,
@@ -972,15 +957,7 @@ impl Ext {
 
     /// The running task starts again from the local queue. That is not a wait, and does not count as a route to a
     /// queue.
-    fn restore_running<O: Ops + ?Sized>(
-        &mut self,
-        ops: &mut O,
-        cpu: Cpu,
-        p: TaskId,
-        queued: bool,
-        flags: u64,
-        clock_task: u64,
-    ) {
+    fn restore_running(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, queued: bool, flags: u64, clock_task: u64) {
         let (log, local, since) = (self.log.take(), self.stats.local, self.rqs[cpu as usize].lately.since);
         // sched_info_arrive() is part of a switch, which this is not.
         let info = self.task(p).sched_info;
@@ -994,12 +971,12 @@ impl Ext {
 
     /// `sched_setaffinity()` of a task of this CPU, which stays there for the time being (`do_set_cpus_allowed()`).
     /// `clock_task` is the CPU's `rq_clock_task()`, ns.
-    pub fn setaffinity<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, mask: u32, clock_task: u64) {
+    pub fn setaffinity(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, mask: u32, clock_task: u64) {
         self.sched_change(ops, cpu, p, DEQUEUE_SAVE, clock_task, |ext, ops| ext.set_cpus_allowed(ops, p, mask));
     }
 
     /// `move_queued_task()`: the stopper moves a task that waits to another CPU's run queue.
-    pub fn move_queued_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, to: Cpu) {
+    pub fn move_queued_task(&mut self, ops: &mut dyn Ops, p: TaskId, to: Cpu) {
         let from = self.task(p).cpu;
         // deactivate_task(): dequeue_task_scx() of a task that migrates.
         let change = if self.rules.dequeue_on_custody { SCX_DEQ_SCHED_CHANGE } else { 0 };
@@ -1014,7 +991,7 @@ impl Ext {
     }
 
     /// `__migrate_task()` of a task that waits, with its `wakeup_preempt()`.
-    pub(crate) fn migrate_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, to: Cpu) {
+    pub(crate) fn migrate_task(&mut self, ops: &mut dyn Ops, p: TaskId, to: Cpu) {
         self.push_request(Request::Moved { task: p, from: self.task(p).cpu, to });
         self.spent += self.costs.remote;
         self.move_queued_task(ops, p, to);
@@ -1025,7 +1002,7 @@ impl Ext {
     }
 
     /// The last of a task (`sched_ext_dead()`, `scx_disable_and_exit_task()`).
-    pub fn exit_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId) {
+    pub fn exit_task(&mut self, ops: &mut dyn Ops, p: TaskId) {
         if std::mem::take(&mut self.task_mut(p).ready) {
             self.disable_task(ops, p);
             let cpu = self.task(p).cpu;
@@ -1035,7 +1012,7 @@ impl Ext {
     }
 
     /// `reweight_task_scx()`; `weight` as in [`init_task`](Self::init_task).
-    pub fn reweight_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, weight: u64) {
+    pub fn reweight_task(&mut self, ops: &mut dyn Ops, p: TaskId, weight: u64) {
         if !self.task(p).ready {
             return;
         }
@@ -1046,7 +1023,7 @@ impl Ext {
     }
 
     /// `set_cpus_allowed_scx()`: the task has the affinity of this number from now on.
-    pub fn set_cpus_allowed<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, mask: u32) {
+    pub fn set_cpus_allowed(&mut self, ops: &mut dyn Ops, p: TaskId, mask: u32) {
         self.task_mut(p).mask = mask;
         let cpu = self.task(p).cpu;
         self.call(ops, Some(cpu), Call::SetCpumask { p });
@@ -1061,7 +1038,7 @@ impl Ext {
     // --- Placement --------------------------------------------------------------------------------------------------
 
     /// `select_task_rq_scx()`. `current` is the waker, and `this_cpu` its CPU.
-    pub fn select_task_rq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, prev_cpu: Cpu, wake_flags: u64) -> Cpu {
+    pub fn select_task_rq(&mut self, ops: &mut dyn Ops, p: TaskId, prev_cpu: Cpu, wake_flags: u64) -> Cpu {
         let cpu = if self.declared.ops.has(Op::SelectCpu) {
             self.direct = Some(Direct::May(p));
             let cpu = self.call(ops, None, Call::SelectCpu { p, prev_cpu, wake_flags });
@@ -1204,13 +1181,13 @@ impl Ext {
 
     // --- Run queues -------------------------------------------------------------------------------------------------
 
-    fn refill_slice<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId) {
+    fn refill_slice(&mut self, ops: &mut dyn Ops, p: TaskId) {
         ops.set_slice(p, SCX_SLICE_DFL);
         self.stats.refill_slice_dfl += 1;
     }
 
     /// `update_curr_scx()`: charges the running task up to now, ns of its CPU's `rq_clock_task()`.
-    pub fn update_curr<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) {
+    pub fn update_curr(&mut self, ops: &mut dyn Ops, cpu: Cpu, clock_task: u64) {
         let Curr::Ext(curr) = self.rqs[cpu as usize].curr else { return };
         let task = self.task_mut(curr);
         let delta = clock_task.saturating_sub(task.exec_start);
@@ -1241,7 +1218,7 @@ impl Ext {
     }
 
     /// `enqueue_task_scx()`: a wake-up or a fork puts a task on a run queue.
-    pub fn enqueue_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64) {
+    pub fn enqueue_task(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, enq_flags: u64) {
         self.task_mut(p).cpu = cpu;
         self.note(p, What::Joins { cpu });
         self.enqueue(ops, cpu, p, enq_flags, None, false);
@@ -1253,9 +1230,9 @@ impl Ext {
     }
 
     /// `migrating`: it comes from another CPU's run queue (`task_on_rq_migrating()`).
-    fn enqueue<O: Ops + ?Sized>(
+    fn enqueue(
         &mut self,
-        ops: &mut O,
+        ops: &mut dyn Ops,
         cpu: Cpu,
         p: TaskId,
         enq_flags: u64,
@@ -1292,14 +1269,7 @@ impl Ext {
     }
 
     /// `do_enqueue_task()`.
-    fn do_enqueue_task<O: Ops + ?Sized>(
-        &mut self,
-        ops: &mut O,
-        cpu: Cpu,
-        p: TaskId,
-        enq_flags: u64,
-        sticky: Option<Cpu>,
-    ) {
+    fn do_enqueue_task(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, enq_flags: u64, sticky: Option<Cpu>) {
         if sticky == Some(cpu) {
             return self.dispatch_enqueue(ops, Some(cpu), Dsq::Local(cpu), p, enq_flags);
         }
@@ -1338,7 +1308,7 @@ impl Ext {
     }
 
     /// The core's own queues, with a new slice.
-    fn enqueue_builtin<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, dsq: Dsq, enq_flags: u64) {
+    fn enqueue_builtin(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, dsq: Dsq, enq_flags: u64) {
         self.refill_slice(ops, p);
         self.clear_direct_dispatch(p);
         self.dispatch_enqueue(ops, Some(cpu), dsq, p, enq_flags);
@@ -1350,7 +1320,7 @@ impl Ext {
     }
 
     /// `direct_dispatch()`. The local queue of another CPU has to wait until this one's lock can be given up.
-    fn direct_dispatch<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64) {
+    fn direct_dispatch(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, enq_flags: u64) {
         self.stats.direct += 1;
         let dsq = self.find_dsq_for_dispatch(cpu, self.task(p).ddsp_dsq_id, p);
         let task = self.task_mut(p);
@@ -1398,7 +1368,7 @@ impl Ext {
     }
 
     /// `dispatch_enqueue()`. `rq` is whose lock the caller has.
-    fn dispatch_enqueue<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, dsq: Dsq, p: TaskId, enq_flags: u64) {
+    fn dispatch_enqueue(&mut self, ops: &mut dyn Ops, rq: Option<Cpu>, dsq: Dsq, p: TaskId, enq_flags: u64) {
         debug_assert!(self.task(p).dsq.is_none(), "a task is on one queue at a time");
         self.lock_dsq(dsq);
         let mut priq = enq_flags & SCX_ENQ_DSQ_PRIQ != 0;
@@ -1447,7 +1417,7 @@ impl Ext {
     }
 
     /// `task_leave_custody()`, and `ops.dequeue()` where kernels call it then.
-    fn leave_custody<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Option<Cpu>, p: TaskId, deq_flags: u64) {
+    fn leave_custody(&mut self, ops: &mut dyn Ops, rq: Option<Cpu>, p: TaskId, deq_flags: u64) {
         if std::mem::take(&mut self.task_mut(p).in_custody) && self.rules.dequeue_on_custody {
             self.call(ops, rq, Call::Dequeue { p, deq_flags });
         }
@@ -1502,7 +1472,7 @@ impl Ext {
     }
 
     /// `local_dsq_post_enq()`.
-    fn local_dsq_post_enq<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, enq_flags: u64) {
+    fn local_dsq_post_enq(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, enq_flags: u64) {
         self.leave_custody(ops, Some(cpu), p, 0);
         let rq = &mut self.rqs[cpu as usize];
         let (curr, in_balance) = (rq.curr, rq.in_balance);
@@ -1540,7 +1510,7 @@ impl Ext {
     }
 
     /// `ops_dequeue()`.
-    fn ops_dequeue<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, deq_flags: u64) {
+    fn ops_dequeue(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, deq_flags: u64) {
         let dequeue_on_custody = self.rules.dequeue_on_custody;
         let task = self.task_mut(p);
         task.runnable = None;
@@ -1555,7 +1525,7 @@ impl Ext {
 
     /// `dequeue_task_scx()`: the task sleeps, or something about it is changed. A running task was charged up to now
     /// ([`update_curr`](Self::update_curr)).
-    pub fn dequeue_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, deq_flags: u64) {
+    pub fn dequeue_task(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, deq_flags: u64) {
         let mut deq_flags = deq_flags;
         if deq_flags & SCX_DEQ_SLEEP == 0 && self.rules.dequeue_on_custody {
             deq_flags |= SCX_DEQ_SCHED_CHANGE;
@@ -1589,7 +1559,7 @@ impl Ext {
 
     /// `yield_task_scx()` of the running task. Its time up to now is charged afterwards, to what `ops.yield()` leaves
     /// of its slice.
-    pub fn yield_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId) {
+    pub fn yield_task(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId) {
         if self.declared.ops.has(Op::Yield) {
             self.call(ops, Some(cpu), Call::Yield { from: p, to: None });
         } else {
@@ -1610,7 +1580,7 @@ impl Ext {
     }
 
     /// `move_remote_task_to_local_dsq()`. The task is on no queue any more.
-    fn move_remote_task_to_local_dsq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, enq_flags: u64, to: Cpu) {
+    fn move_remote_task_to_local_dsq(&mut self, ops: &mut dyn Ops, p: TaskId, enq_flags: u64, to: Cpu) {
         let from = self.task(p).cpu;
         let task = self.task_mut(p);
         // deactivate_task(): an operation sees it neither leave nor come (task_on_rq_migrating()).
@@ -1633,7 +1603,7 @@ impl Ext {
     }
 
     /// `consume_dispatch_q()`: moves the first task of a queue that may run here to this CPU's local queue.
-    fn consume_dispatch_q<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, dsq: Dsq, enq_flags: u64) -> bool {
+    fn consume_dispatch_q(&mut self, ops: &mut dyn Ops, cpu: Cpu, dsq: Dsq, enq_flags: u64) -> bool {
         let now = self.now;
         self.rqs[cpu as usize].lately.looks(now, dsq);
         if self.dsq(dsq).is_empty() {
@@ -1664,18 +1634,18 @@ impl Ext {
     }
 
     /// `move_local_task_to_local_dsq()`.
-    fn move_local_task_to_local_dsq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, enq_flags: u64, cpu: Cpu) {
+    fn move_local_task_to_local_dsq(&mut self, ops: &mut dyn Ops, p: TaskId, enq_flags: u64, cpu: Cpu) {
         // It looks at no flag but where the task goes.
         self.dispatch_enqueue(ops, Some(cpu), Dsq::Local(cpu), p, enq_flags & !SCX_ENQ_DSQ_PRIQ);
     }
 
-    fn consume_global_dsq<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) -> bool {
+    fn consume_global_dsq(&mut self, ops: &mut dyn Ops, cpu: Cpu) -> bool {
         let global = self.global_of(cpu);
         self.consume_dispatch_q(ops, cpu, global, 0)
     }
 
     /// `dispatch_to_local_dsq()`: to the local queue of any CPU. The task is on no queue.
-    fn dispatch_to_local_dsq<O: Ops + ?Sized>(&mut self, ops: &mut O, rq: Cpu, to: Cpu, p: TaskId, enq_flags: u64) {
+    fn dispatch_to_local_dsq(&mut self, ops: &mut dyn Ops, rq: Cpu, to: Cpu, p: TaskId, enq_flags: u64) {
         let from = self.task(p).cpu;
         if from == to {
             self.dispatch_enqueue(ops, Some(to), Dsq::Local(to), p, enq_flags);
@@ -1691,7 +1661,7 @@ impl Ext {
     }
 
     /// `finish_dispatch()`.
-    fn finish_dispatch<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, entry: DspEnt) {
+    fn finish_dispatch(&mut self, ops: &mut dyn Ops, cpu: Cpu, entry: DspEnt) {
         let p = entry.task;
         // A scheduler may dispatch a task that it does not have any more.
         if self.task(p).ops_state != OpsState::Queued(entry.qseq) {
@@ -1705,7 +1675,7 @@ impl Ext {
     }
 
     /// `flush_dispatch_buf()`.
-    fn flush_dispatch_buf<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+    fn flush_dispatch_buf(&mut self, ops: &mut dyn Ops, cpu: Cpu) {
         let entries = std::mem::take(&mut self.dsp.buf);
         self.dsp.nr_tasks += entries.len() as u32;
         for &entry in &entries {
@@ -1725,11 +1695,11 @@ impl Ext {
     }
 
     /// `balance_one()` and `scx_dispatch_sched()`: makes sure that the local queue has a task, if there is one to run.
-    fn balance_one<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, prev: Option<TaskId>) -> Verdict {
+    fn balance_one(&mut self, ops: &mut dyn Ops, cpu: Cpu, prev: Option<TaskId>) -> Verdict {
         if self.has_cpu_preempt() && std::mem::take(&mut self.rqs[cpu as usize].cpu_released) {
             self.call(ops, Some(cpu), Call::CpuAcquire { cpu });
         }
-        let goes_on = |ext: &Self, ops: &O| prev.is_some_and(|p| ext.task(p).queued && ops.slice(p) != 0);
+        let goes_on = |ext: &Self, ops: &dyn Ops| prev.is_some_and(|p| ext.task(p).queued && ops.slice(p) != 0);
         if goes_on(self, ops) {
             return Verdict::Prev;
         }
@@ -1778,13 +1748,7 @@ impl Ext {
     /// above wants to. The previous task was charged up to now, and dequeued if it sleeps. `clock_task` is the CPU's
     /// `rq_clock_task()`, ns. Without a task, the CPU `idles`, or picks one of a class above: this is for the class's
     /// server then (`ext_server_pick_task()`).
-    pub fn pick_task<O: Ops + ?Sized>(
-        &mut self,
-        ops: &mut O,
-        cpu: Cpu,
-        clock_task: u64,
-        idles: bool,
-    ) -> Option<TaskId> {
+    pub fn pick_task(&mut self, ops: &mut dyn Ops, cpu: Cpu, clock_task: u64, idles: bool) -> Option<TaskId> {
         if self.rules.kick_wait == ExtKickWait::AfterPass {
             self.advance_kick_sync(cpu);
         }
@@ -1856,7 +1820,7 @@ impl Ext {
 
     /// A task of a class above takes the CPU, for a reason of `enum scx_cpu_preempt_reason`. The previous task was
     /// charged up to now.
-    pub fn preempted_by_class<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, reason: u32) {
+    pub fn preempted_by_class(&mut self, ops: &mut dyn Ops, cpu: Cpu, reason: u32) {
         // wakeup_preempt_scx(): the wake-up of that task.
         if self.rqs[cpu as usize].nr_immed != 0 {
             self.schedule_reenq_local(cpu, 0);
@@ -1875,7 +1839,7 @@ impl Ext {
     }
 
     /// `switch_class()`: the CPU leaves the class, for the idle task, or for a class above, with the reason.
-    fn switch_class<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, reason: Option<u32>) {
+    fn switch_class(&mut self, ops: &mut dyn Ops, cpu: Cpu, reason: Option<u32>) {
         if !self.rules.kick_wait.until_pick() {
             self.advance_kick_sync(cpu);
         }
@@ -1886,7 +1850,7 @@ impl Ext {
     }
 
     /// `put_prev_task_scx()`.
-    fn put_prev_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, next: Curr) {
+    fn put_prev_task(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, next: Curr) {
         if self.rules.kick_wait.until_pick() {
             self.advance_kick_sync(cpu);
         }
@@ -1919,7 +1883,7 @@ impl Ext {
     }
 
     /// `set_next_task_scx()`.
-    fn set_next_task<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, p: TaskId, clock_task: u64) {
+    fn set_next_task(&mut self, ops: &mut dyn Ops, cpu: Cpu, p: TaskId, clock_task: u64) {
         if self.task(p).queued {
             self.ops_dequeue(ops, cpu, p, 0);
             self.dispatch_dequeue(p);
@@ -1944,7 +1908,7 @@ impl Ext {
     }
 
     /// `task_tick_scx()`: the running task's tick. Asks for a reschedule if its slice is over.
-    pub fn task_tick<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) {
+    pub fn task_tick(&mut self, ops: &mut dyn Ops, cpu: Cpu, clock_task: u64) {
         let Curr::Ext(curr) = self.rqs[cpu as usize].curr else { return };
         self.update_curr(ops, cpu, clock_task);
         self.call(ops, Some(cpu), Call::Tick { p: curr });
@@ -1955,7 +1919,7 @@ impl Ext {
 
     /// `scx_update_idle()`. `notify` says that the CPU goes idle or leaves it; else an idle CPU has found nothing and
     /// stays idle.
-    fn scx_update_idle<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, idle: bool, notify: bool) {
+    fn scx_update_idle(&mut self, ops: &mut dyn Ops, cpu: Cpu, idle: bool, notify: bool) {
         if self.rules.idle_masks_first {
             self.idle.update(cpu, idle);
         }
@@ -1969,7 +1933,7 @@ impl Ext {
 
     /// `run_deferred()`: what CPUs can do when they may give up their locks; and the kicks of this one. The kernel runs
     /// it at the end of the wake-up or of the pick, or by an irq_work.
-    pub fn run_deferred<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+    pub fn run_deferred(&mut self, ops: &mut dyn Ops, cpu: Cpu) {
         self.clock_valid = None;
         let mut served = 0;
         while !self.deferred.is_empty() && self.exit.is_none() {
@@ -1993,7 +1957,7 @@ impl Ext {
     }
 
     /// `kick_cpus_irq_workfn()`.
-    fn kick_cpus<O: Ops + ?Sized>(&mut self, ops: &mut O, this_cpu: Cpu) {
+    fn kick_cpus(&mut self, ops: &mut dyn Ops, this_cpu: Cpu) {
         let mut kicks = std::mem::take(&mut self.rqs[this_cpu as usize].kicks);
         kicks.retain(|&(other, _)| other == this_cpu || self.online.test(other));
         let waits = std::mem::take(&mut self.rqs[this_cpu as usize].cpus_to_wait);
@@ -2017,7 +1981,7 @@ impl Ext {
     }
 
     /// `kick_one_cpu()`. Returns whether the CPU that kicks is to wait for it.
-    fn kick_one_cpu<O: Ops + ?Sized>(&mut self, ops: &mut O, this_cpu: Cpu, cpu: Cpu, kick: Kick, wait: bool) -> bool {
+    fn kick_one_cpu(&mut self, ops: &mut dyn Ops, this_cpu: Cpu, cpu: Cpu, kick: Kick, wait: bool) -> bool {
         let curr = self.rqs[cpu as usize].curr;
         if self.rules.kick_spares_above && curr == Curr::Above {
             return false;
@@ -2083,7 +2047,7 @@ impl Ext {
     }
 
     /// `process_ddsp_deferred_locals()`.
-    fn process_ddsp_deferred_locals<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+    fn process_ddsp_deferred_locals(&mut self, ops: &mut dyn Ops, cpu: Cpu) {
         while let Some(p) = self.rqs[cpu as usize].ddsp_deferred_locals.pop_front() {
             let task = self.task_mut(p);
             task.deferred = false;
@@ -2096,7 +2060,7 @@ impl Ext {
     }
 
     /// `process_deferred_reenq_locals()`.
-    fn process_deferred_reenq_locals<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+    fn process_deferred_reenq_locals(&mut self, ops: &mut dyn Ops, cpu: Cpu) {
         const SCX_REENQ_LOCAL_MAX_REPEAT: u32 = 256;
         let mut count = 0;
         while let Some(flags) = self.rqs[cpu as usize].reenq_local.take() {
@@ -2110,7 +2074,7 @@ impl Ext {
 
     /// `reenq_local()`: gives tasks of a local queue back to the scheduler; those that have to run at once and do not,
     /// and with `SCX_REENQ_ANY` all. Returns how many.
-    fn reenq_local<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, flags: u64) -> u32 {
+    fn reenq_local(&mut self, ops: &mut dyn Ops, cpu: Cpu, flags: u64) -> u32 {
         let open = self.rq_is_open(cpu, 0);
         let waits: Vec<TaskId> = self.rqs[cpu as usize].local_dsq.iter().collect();
         let mut leave = Vec::new();
@@ -2136,7 +2100,7 @@ impl Ext {
     }
 
     /// `reenq_user()`: gives all tasks of a queue back to the scheduler.
-    fn reenq_user<O: Ops + ?Sized>(&mut self, ops: &mut O, dsq_id: u64) {
+    fn reenq_user(&mut self, ops: &mut dyn Ops, dsq_id: u64) {
         let Some(mut iter) = self.dsq_iter(dsq_id, false) else { return };
         while let Some(p) = self.dsq_iter_next(&mut iter) {
             self.dispatch_dequeue(p);
@@ -2255,9 +2219,9 @@ impl Ext {
     }
 
     /// `scx_bpf_dsq_insert()`; with a `vtime`, `scx_bpf_dsq_insert_vtime()`. Returns whether the task was taken.
-    pub fn dsq_insert<O: Ops + ?Sized>(
+    pub fn dsq_insert(
         &mut self,
-        ops: &mut O,
+        ops: &mut dyn Ops,
         p: TaskId,
         dsq_id: u64,
         slice: u64,
@@ -2337,7 +2301,7 @@ impl Ext {
     }
 
     /// `scx_bpf_dsq_move_to_local()`: returns whether a task was moved.
-    pub fn dsq_move_to_local<O: Ops + ?Sized>(&mut self, ops: &mut O, dsq_id: u64, enq_flags: u64) -> bool {
+    pub fn dsq_move_to_local(&mut self, ops: &mut dyn Ops, dsq_id: u64, enq_flags: u64) -> bool {
         if !self.kf_allowed(KF_DISPATCH, "scx_bpf_dsq_move_to_local") {
             return false;
         }
@@ -2374,9 +2338,9 @@ impl Ext {
     }
 
     /// `scx_bpf_dsq_move()`; with `priq`, `scx_bpf_dsq_move_vtime()`. Returns whether the task was moved.
-    pub fn dsq_move<O: Ops + ?Sized>(
+    pub fn dsq_move(
         &mut self,
-        ops: &mut O,
+        ops: &mut dyn Ops,
         iter: &mut DsqIter,
         p: TaskId,
         dsq_id: u64,
@@ -2430,7 +2394,7 @@ impl Ext {
 
     /// `scx_bpf_reenqueue_local()` of `ops.cpu_release()`: gives the tasks of this CPU's local queue back to the
     /// scheduler. Returns how many.
-    pub fn reenqueue_local<O: Ops + ?Sized>(&mut self, ops: &mut O) -> u32 {
+    pub fn reenqueue_local(&mut self, ops: &mut dyn Ops) -> u32 {
         if !self.kf_allowed(KF_CPU_RELEASE, "scx_bpf_reenqueue_local") {
             return 0;
         }
