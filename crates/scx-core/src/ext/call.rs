@@ -114,15 +114,21 @@ impl Ext {
         if cpu_or_cid < 0 || !self.declared.cid_form {
             return cpu_or_cid;
         }
-        match self.cids.cpu_of(cpu_or_cid as i32) {
-            Ok(cpu) => i64::from(cpu),
-            Err(error) => {
-                if let IdleError::Scx(message) = error {
-                    self.error(message);
-                }
-                EINVAL
-            }
+        let cpu = self.cids.cpu_of(cpu_or_cid as i32);
+        self.or_end(cpu).map_or(EINVAL, i64::from)
+    }
+
+    fn or_end(&mut self, cpu: Result<Cpu, IdleError>) -> Option<Cpu> {
+        if let Err(IdleError::Scx(message)) = &cpu {
+            self.error(&**message);
         }
+        cpu.ok()
+    }
+
+    /// The same as [`check_cpu`](Self::check_cpu), which ends the scheduler.
+    pub(super) fn valid_cpu(&mut self, cpu: i32) -> Option<Cpu> {
+        let cpu = self.check_cpu(cpu);
+        self.or_end(cpu)
     }
 
     /// `scx_cpu_valid()`.

@@ -33,10 +33,9 @@ impl Ext {
             self.disable_task(ops, p);
         }
         ops.set_priorities(p, priorities);
-        let now = self.now;
         let rq = &mut self.rqs[cpu as usize];
         // Nobody calls switch_class(): the scheduler is not told that it has lost the CPU.
-        (rq.curr, rq.above, rq.next_ext, rq.lately.since) = (Curr::Above, Some(p), false, now);
+        (rq.curr, rq.above, rq.next_ext, rq.lately.since) = (Curr::Above, Some(p), false, self.now);
         if !self.rules.disable_first {
             self.disable_task(ops, p);
         }

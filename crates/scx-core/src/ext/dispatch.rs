@@ -35,8 +35,7 @@ impl Ext {
             let mut found = None;
             for left in (0..SCX_DSP_MAX_LOOPS).rev() {
                 (self.dsp.cpu, self.dsp.nr_tasks) = (cpu, 0);
-                let now = self.now;
-                self.rqs[cpu as usize].lately.dispatches(now);
+                self.rqs[cpu as usize].lately.dispatches(self.now);
                 self.call(ops, Some(cpu), Call::Dispatch { cpu, prev });
                 self.flush_dispatch_buf(ops, cpu);
                 if goes_on(self, ops) {
@@ -75,14 +74,12 @@ impl Ext {
 
     /// `flush_dispatch_buf()`.
     pub(super) fn flush_dispatch_buf(&mut self, ops: &mut dyn Ops, cpu: Cpu) {
-        let entries = std::mem::take(&mut self.dsp.buf);
+        let mut entries = std::mem::take(&mut self.dsp.buf);
         self.dsp.nr_tasks += entries.len() as u32;
-        for &entry in &entries {
+        for entry in entries.drain(..) {
             self.finish_dispatch(ops, cpu, entry);
         }
         // Its memory is used again.
-        let mut entries = entries;
-        entries.clear();
         if self.dsp.buf.is_empty() {
             self.dsp.buf = entries;
         }
@@ -125,8 +122,7 @@ impl Ext {
 
     /// `consume_dispatch_q()`: moves the first task of a queue that may run here to this CPU's local queue.
     pub(super) fn consume_dispatch_q(&mut self, ops: &mut dyn Ops, cpu: Cpu, dsq: Dsq, enq_flags: u64) -> bool {
-        let now = self.now;
-        self.rqs[cpu as usize].lately.looks(now, dsq);
+        self.rqs[cpu as usize].lately.looks(self.now, dsq);
         if self.dsq(dsq).is_empty() {
             return false;
         }

@@ -6,7 +6,6 @@ use super::{Direct, DspEnt, EINVAL, Ext, Request};
 use crate::dispatch_q::{DispatchQ, Key};
 use crate::entity::{Dsq, OpsState};
 use crate::flags::*;
-use crate::idle::IdleError;
 use crate::ops::Ops;
 use wakelab_sched::runqueue::TaskId;
 
@@ -39,13 +38,11 @@ impl Ext {
         if id & SCX_DSQ_FLAG_BUILTIN != 0 {
             return EINVAL;
         }
-        match self.user.contains_key(&id) {
-            true => EEXIST,
-            false => {
-                self.user.insert(id, DispatchQ::default());
-                0
-            }
+        if self.user.contains_key(&id) {
+            return EEXIST;
         }
+        self.user.insert(id, DispatchQ::default());
+        0
     }
 
     /// `scx_bpf_destroy_dsq()`. Returns whether there was such a queue, and is none now.
@@ -70,15 +67,8 @@ impl Ext {
         }
         if id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
             let on = self.cpu_ret(i64::from((id & SCX_DSQ_LOCAL_CPU_MASK) as i32));
-            return match self.check_cpu(on as i32) {
-                Ok(cpu) => i64::from(self.rqs[cpu as usize].local_dsq.nr()),
-                Err(error) => {
-                    if let IdleError::Scx(message) = error {
-                        self.error(message);
-                    }
-                    ENOENT
-                }
-            };
+            let cpu = self.valid_cpu(on as i32);
+            return cpu.map_or(ENOENT, |cpu| i64::from(self.rqs[cpu as usize].local_dsq.nr()));
         }
         self.user.get(&id).map_or(ENOENT, |dsq| i64::from(dsq.nr()))
     }
@@ -271,11 +261,7 @@ impl Ext {
         if perf > SCX_CPUPERF_ONE {
             return self.error(format!("Invalid cpuperf target {perf} for CPU {cpu}"));
         }
-        let cpu = match self.check_cpu(cpu) {
-            Ok(cpu) => cpu,
-            Err(IdleError::Scx(message)) => return self.error(message),
-            Err(IdleError::Busy) => return,
-        };
+        let Some(cpu) = self.valid_cpu(cpu) else { return };
         if self.rules.cpuperf_of_locked && self.locked_rq.is_some_and(|locked| locked != cpu) {
             return self.error(format!("Invalid target CPU {cpu}"));
         }

@@ -74,11 +74,10 @@ impl Ext {
             }
             None => {
                 self.scx_update_idle(ops, cpu, true, !was_idle);
-                let now = self.now;
                 let rq = &mut self.rqs[cpu as usize];
                 rq.curr = Curr::Idle;
                 if !was_idle {
-                    rq.lately.since = now;
+                    rq.lately.since = self.now;
                 }
             }
         }
@@ -139,7 +138,6 @@ impl Ext {
         info.run_delay += info.last_queued.take().map_or(0, |since| now - since);
         (info.pcount, info.last_arrival) = (info.pcount + 1, now);
         self.note_picked(p);
-        let now = self.now;
         let rq = &mut self.rqs[cpu as usize];
         (rq.curr, rq.lately.since) = (Curr::Ext(p), now);
     }
@@ -183,9 +181,8 @@ impl Ext {
         if was == Curr::Idle {
             self.scx_update_idle(ops, cpu, false, true);
         }
-        let now = self.now;
         let rq = &mut self.rqs[cpu as usize];
-        (rq.curr, rq.lately.since) = (Curr::Above, now);
+        (rq.curr, rq.lately.since) = (Curr::Above, self.now);
     }
 
     /// `switch_class()`: the CPU leaves the class, for the idle task, or for a class above, with the reason.
