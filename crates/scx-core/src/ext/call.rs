@@ -1,5 +1,5 @@
-//! The way into an operation and back (`SCX_CALL_OP()`): what is known while it runs, which kernel functions it may call,
-//! and how CPUs and errors are told.
+//! The way into an operation and back (`SCX_CALL_OP()`): what is known while it runs, which kernel functions it may
+//! call, and how CPUs and errors are told.
 
 use super::{EINVAL, Ext};
 use crate::idle::IdleError;

@@ -1,5 +1,5 @@
-//! Whom a CPU runs: `pick_task_scx()`, `put_prev_task_scx()`, `set_next_task_scx()`, `task_tick_scx()`, and classes above
-//! that take the CPU.
+//! Whom a CPU runs: `pick_task_scx()`, `put_prev_task_scx()`, `set_next_task_scx()`, `task_tick_scx()`, and classes
+//! above that take the CPU.
 
 use super::dispatch::Verdict;
 use super::{Ext, Request};

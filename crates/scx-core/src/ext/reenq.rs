@@ -1,5 +1,5 @@
-//! Tasks go back to the scheduler from the queue in which they wait: those that had to run at once (`SCX_ENQ_IMMED`) and
-//! cannot, and those that it asks for (`scx_bpf_dsq_reenq()`).
+//! Tasks go back to the scheduler from the queue in which they wait: those that had to run at once (`SCX_ENQ_IMMED`)
+//! and cannot, and those that it asks for (`scx_bpf_dsq_reenq()`).
 
 use super::Ext;
 use super::call::KF_CPU_RELEASE;

@@ -1,5 +1,5 @@
-//! What time is on the machine while an operation runs, and what it takes: that of programs, of the core's own work, and
-//! of waits for the locks of queues.
+//! What time it is while an operation runs, and what it takes: that of programs, of the core's own work, and of waits
+//! for the locks of queues.
 
 use super::Ext;
 use crate::entity::Dsq;
