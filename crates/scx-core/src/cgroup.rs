@@ -181,7 +181,7 @@ impl Ext {
     ///
     /// # Errors
     /// Fails with what `ops.cgroup_init()` returned, below 0.
-    pub fn tg_online<O: Ops + ?Sized>(&mut self, ops: &mut O, group: TaskGroup) -> Result<u32, i64> {
+    pub fn tg_online(&mut self, ops: &mut dyn Ops, group: TaskGroup) -> Result<u32, i64> {
         let number = self.tg_reserve(group);
         self.tg_online_as(ops, number)?;
         Ok(number)
@@ -198,7 +198,7 @@ impl Ext {
     ///
     /// # Errors
     /// As there.
-    pub fn tg_online_as<O: Ops + ?Sized>(&mut self, ops: &mut O, number: u32) -> Result<(), i64> {
+    pub fn tg_online_as(&mut self, ops: &mut dyn Ops, number: u32) -> Result<(), i64> {
         self.groups.flags[number as usize].online = true;
         if self.groups.enabled && !self.group(number).autogroup {
             let failed = self.call_err(ops, Call::CgroupInit { cgroup: number });
@@ -212,7 +212,7 @@ impl Ext {
     }
 
     /// A group goes (`scx_tg_offline()`): no task is in it any more, and no group.
-    pub fn tg_offline<O: Ops + ?Sized>(&mut self, ops: &mut O, cgroup: u32) {
+    pub fn tg_offline(&mut self, ops: &mut dyn Ops, cgroup: u32) {
         let group = &mut self.groups.flags[cgroup as usize];
         group.online = false;
         if std::mem::take(&mut group.inited) {
@@ -222,7 +222,7 @@ impl Ext {
     }
 
     /// `scx_cgroup_init()`: the scheduler is told of the groups that are there.
-    pub(crate) fn scx_cgroup_init<O: Ops + ?Sized>(&mut self, ops: &mut O) {
+    pub(crate) fn scx_cgroup_init(&mut self, ops: &mut dyn Ops) {
         for cgroup in self.cgroup_descendants_pre(ROOT) {
             let failed = self.call(ops, None, Call::CgroupInit { cgroup });
             if failed != 0 {
@@ -234,7 +234,7 @@ impl Ext {
     }
 
     /// `scx_cgroup_exit()`: the scheduler is being disabled.
-    pub fn scx_cgroup_exit<O: Ops + ?Sized>(&mut self, ops: &mut O) {
+    pub fn scx_cgroup_exit(&mut self, ops: &mut dyn Ops) {
         self.groups.enabled = false;
         for cgroup in self.cgroup_descendants_post(ROOT) {
             if std::mem::take(&mut self.groups.flags[cgroup as usize].inited) {
@@ -256,7 +256,7 @@ impl Ext {
 
     /// `scx_cgroup_can_attach()`: tasks are about to move to a group. Returns 0, or the error with which the scheduler
     /// keeps all of them where they are.
-    pub fn cgroup_can_attach<O: Ops + ?Sized>(&mut self, ops: &mut O, tasks: &[TaskId], group: u32) -> i64 {
+    pub fn cgroup_can_attach(&mut self, ops: &mut dyn Ops, tasks: &[TaskId], group: u32) -> i64 {
         if !self.groups.enabled {
             return 0;
         }
@@ -278,7 +278,7 @@ impl Ext {
     }
 
     /// `scx_cgroup_cancel_attach()`: something else keeps the tasks where they are.
-    pub fn cgroup_cancel_attach<O: Ops + ?Sized>(&mut self, ops: &mut O, tasks: &[TaskId], group: u32) {
+    pub fn cgroup_cancel_attach(&mut self, ops: &mut dyn Ops, tasks: &[TaskId], group: u32) {
         let to = self.tg_cgrp(group);
         for &p in tasks {
             if let Some(from) = self.task_mut(p).cgrp_moving_from.take() {
@@ -290,7 +290,7 @@ impl Ext {
     /// `sched_move_task()` of a task that [may move](Self::cgroup_can_attach): it leaves its queue as what it was, and
     /// comes back as one of the other group. A running task was charged up to now. `clock_task` is its CPU's
     /// `rq_clock_task()`, ns. Returns whether its CPU is to reschedule.
-    pub fn sched_move_task<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, group: u32, clock_task: u64) -> bool {
+    pub fn sched_move_task(&mut self, ops: &mut dyn Ops, p: TaskId, group: u32, clock_task: u64) -> bool {
         let cpu = self.task(p).cpu;
         let running = self.rqs[cpu as usize].curr == Curr::Ext(p);
         self.sched_change(ops, cpu, p, DEQUEUE_SAVE | DEQUEUE_MOVE, clock_task, |ext, ops| {
@@ -307,7 +307,7 @@ impl Ext {
     // --- Settings change --------------------------------------------------------------------------------------------
 
     /// `scx_group_set_weight()`: `cpu.weight`, 1 to 10000.
-    pub fn group_set_weight<O: Ops + ?Sized>(&mut self, ops: &mut O, cgroup: u32, weight: u32) {
+    pub fn group_set_weight(&mut self, ops: &mut dyn Ops, cgroup: u32, weight: u32) {
         if self.groups.enabled && self.group(cgroup).weight != weight {
             self.call(ops, None, Call::CgroupSetWeight { cgroup, weight });
         }
@@ -315,7 +315,7 @@ impl Ext {
     }
 
     /// `scx_group_set_idle()`: `cpu.idle`.
-    pub fn group_set_idle<O: Ops + ?Sized>(&mut self, ops: &mut O, cgroup: u32, idle: bool) {
+    pub fn group_set_idle(&mut self, ops: &mut dyn Ops, cgroup: u32, idle: bool) {
         ops.set_cgroup_idle(cgroup, idle);
         if self.rules.cgroup_idle && self.groups.enabled {
             self.call(ops, None, Call::CgroupSetIdle { cgroup, idle });
@@ -324,7 +324,7 @@ impl Ext {
     }
 
     /// `scx_group_set_bandwidth()`: `cpu.max` and `cpu.max.burst`.
-    pub fn group_set_bandwidth<O: Ops + ?Sized>(&mut self, ops: &mut O, cgroup: u32, bandwidth: Bandwidth) {
+    pub fn group_set_bandwidth(&mut self, ops: &mut dyn Ops, cgroup: u32, bandwidth: Bandwidth) {
         let changes = self.group(cgroup).bandwidth != bandwidth;
         if self.rules.cgroup_max && self.groups.enabled && changes {
             self.call(ops, None, Call::CgroupSetBandwidth { cgroup, bandwidth });

@@ -64,7 +64,7 @@ impl Ext {
 
     /// `sched_cpu_deactivate()`: a CPU goes offline. What runs there was charged up to now, and is stopped. It goes on
     /// to [`balance_push`](Self::balance_push).
-    pub fn cpu_deactivate<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+    pub fn cpu_deactivate(&mut self, ops: &mut dyn Ops, cpu: Cpu) {
         self.rqs[cpu as usize].active = false;
         self.rq_offline_scx(ops, cpu);
         self.handle_hotplug(ops, cpu, false);
@@ -72,7 +72,7 @@ impl Ext {
     }
 
     /// `sched_cpu_activate()`: a CPU comes online. The hotplug thread has it until it picks.
-    pub fn cpu_activate<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+    pub fn cpu_activate(&mut self, ops: &mut dyn Ops, cpu: Cpu) {
         self.set_online(cpu, true);
         self.rqs[cpu as usize].active = true;
         self.handle_hotplug(ops, cpu, true);
@@ -82,7 +82,7 @@ impl Ext {
 
     /// `rq_offline_scx()`: the CPU does not call `ops.dispatch()` any more, so that what waits in queues joins its
     /// local queue, from where it moves on. Where it stays in place, other CPUs may take it.
-    fn rq_offline_scx<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu) {
+    fn rq_offline_scx(&mut self, ops: &mut dyn Ops, cpu: Cpu) {
         self.rqs[cpu as usize].online = false;
         if !self.rules.offline_requeues {
             return;
@@ -97,7 +97,7 @@ impl Ext {
     }
 
     /// `handle_hotplug()`.
-    fn handle_hotplug<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, online: bool) {
+    fn handle_hotplug(&mut self, ops: &mut dyn Ops, cpu: Cpu, online: bool) {
         self.idle.update_selcpu_topology();
         let (op, call) = match online {
             true => (Op::CpuOnline, Call::CpuOnline { cpu }),
@@ -115,7 +115,7 @@ impl Ext {
     /// `balance_push()` of a CPU that [goes offline](Self::cpu_deactivate): the stopper takes the CPU from each task
     /// that it picks, and moves the task (`__balance_push_cpu_stop()`). In the end nothing is left there. `clock_task`
     /// is the CPU's `rq_clock_task()`, ns.
-    pub fn balance_push<O: Ops + ?Sized>(&mut self, ops: &mut O, cpu: Cpu, clock_task: u64) {
+    pub fn balance_push(&mut self, ops: &mut dyn Ops, cpu: Cpu, clock_task: u64) {
         while let Some(p) = self.pick_task(ops, cpu, clock_task, true) {
             self.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_STOP);
             let to = self.select_fallback_rq(ops, p, cpu);
@@ -129,7 +129,7 @@ impl Ext {
 
     /// `select_fallback_rq()`: the first CPU that a task may use and that is active, of the node of `cpu` before
     /// others. A task that has none may use all CPUs from now on ([`Request::AllCpus`]).
-    pub fn select_fallback_rq<O: Ops + ?Sized>(&mut self, ops: &mut O, p: TaskId, cpu: Cpu) -> Cpu {
+    pub fn select_fallback_rq(&mut self, ops: &mut dyn Ops, p: TaskId, cpu: Cpu) -> Cpu {
         let node = |cpu: Cpu| self.idle.topology().node_of(cpu);
         let allowed = |cpu: &Cpu| self.is_cpu_allowed(p, *cpu);
         let own = node(cpu);

@@ -7,113 +7,78 @@ use std::fmt;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 
-/// An operation of a scheduler, by its member of `struct sched_ext_ops`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum Op {
-    SelectCpu,
-    Enqueue,
-    Dequeue,
-    Dispatch,
-    Tick,
-    Runnable,
-    Running,
-    Stopping,
-    Quiescent,
-    Yield,
-    SetWeight,
-    SetCpumask,
-    UpdateIdle,
-    CpuAcquire,
-    CpuRelease,
-    CpuOnline,
-    CpuOffline,
-    InitTask,
-    ExitTask,
-    Enable,
-    Disable,
-    CgroupInit,
-    CgroupExit,
-    CgroupPrepMove,
-    CgroupMove,
-    CgroupCancelMove,
-    CgroupSetWeight,
-    CgroupSetBandwidth,
-    CgroupSetIdle,
-    Init,
+/// Declares the operations: each with its member of `struct sched_ext_ops` and its arguments.
+macro_rules! operations {
+    ($($op:ident $name:literal $({ $($arg:ident: $type:ty),+ })?,)+) => {
+        /// An operation of a scheduler, by its member of `struct sched_ext_ops`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub enum Op {
+            $($op,)+
+        }
+
+        impl Op {
+            /// All operations that the core calls.
+            pub const ALL: [Op; [$($name),+].len()] = [$(Op::$op),+];
+
+            /// The member's name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Op::$op => $name,)+
+                }
+            }
+        }
+
+        /// A call of an operation, with its arguments. Control groups are told by their numbers ([`Ext::group`]).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)]
+        pub enum Call {
+            $($op $({ $($arg: $type),+ })?,)+
+        }
+
+        impl Call {
+            /// The operation that is called.
+            pub fn op(&self) -> Op {
+                match self {
+                    $(Call::$op { .. } => Op::$op,)+
+                }
+            }
+        }
+    };
 }
 
-impl Op {
-    /// All operations that the core calls.
-    pub const ALL: [Op; 30] = [
-        Op::SelectCpu,
-        Op::Enqueue,
-        Op::Dequeue,
-        Op::Dispatch,
-        Op::Tick,
-        Op::Runnable,
-        Op::Running,
-        Op::Stopping,
-        Op::Quiescent,
-        Op::Yield,
-        Op::SetWeight,
-        Op::SetCpumask,
-        Op::UpdateIdle,
-        Op::CpuAcquire,
-        Op::CpuRelease,
-        Op::CpuOnline,
-        Op::CpuOffline,
-        Op::InitTask,
-        Op::ExitTask,
-        Op::Enable,
-        Op::Disable,
-        Op::CgroupInit,
-        Op::CgroupExit,
-        Op::CgroupPrepMove,
-        Op::CgroupMove,
-        Op::CgroupCancelMove,
-        Op::CgroupSetWeight,
-        Op::CgroupSetBandwidth,
-        Op::CgroupSetIdle,
-        Op::Init,
-    ];
-
-    /// The member's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Op::SelectCpu => "select_cpu",
-            Op::Enqueue => "enqueue",
-            Op::Dequeue => "dequeue",
-            Op::Dispatch => "dispatch",
-            Op::Tick => "tick",
-            Op::Runnable => "runnable",
-            Op::Running => "running",
-            Op::Stopping => "stopping",
-            Op::Quiescent => "quiescent",
-            Op::Yield => "yield",
-            Op::SetWeight => "set_weight",
-            Op::SetCpumask => "set_cpumask",
-            Op::UpdateIdle => "update_idle",
-            Op::CpuAcquire => "cpu_acquire",
-            Op::CpuRelease => "cpu_release",
-            Op::CpuOnline => "cpu_online",
-            Op::CpuOffline => "cpu_offline",
-            Op::InitTask => "init_task",
-            Op::ExitTask => "exit_task",
-            Op::Enable => "enable",
-            Op::Disable => "disable",
-            Op::CgroupInit => "cgroup_init",
-            Op::CgroupExit => "cgroup_exit",
-            Op::CgroupPrepMove => "cgroup_prep_move",
-            Op::CgroupMove => "cgroup_move",
-            Op::CgroupCancelMove => "cgroup_cancel_move",
-            Op::CgroupSetWeight => "cgroup_set_weight",
-            Op::CgroupSetBandwidth => "cgroup_set_bandwidth",
-            Op::CgroupSetIdle => "cgroup_set_idle",
-            Op::Init => "init",
-        }
-    }
+operations! {
+    SelectCpu "select_cpu" { p: TaskId, prev_cpu: Cpu, wake_flags: u64 },
+    Enqueue "enqueue" { p: TaskId, enq_flags: u64 },
+    Dequeue "dequeue" { p: TaskId, deq_flags: u64 },
+    Dispatch "dispatch" { cpu: Cpu, prev: Option<TaskId> },
+    Tick "tick" { p: TaskId },
+    Runnable "runnable" { p: TaskId, enq_flags: u64 },
+    Running "running" { p: TaskId },
+    Stopping "stopping" { p: TaskId, runnable: bool },
+    Quiescent "quiescent" { p: TaskId, deq_flags: u64 },
+    Yield "yield" { from: TaskId, to: Option<TaskId> },
+    SetWeight "set_weight" { p: TaskId, weight: u32 },
+    SetCpumask "set_cpumask" { p: TaskId },
+    UpdateIdle "update_idle" { cpu: Cpu, idle: bool },
+    CpuAcquire "cpu_acquire" { cpu: Cpu },
+    CpuRelease "cpu_release" { cpu: Cpu, reason: u32 },
+    CpuOnline "cpu_online" { cpu: Cpu },
+    CpuOffline "cpu_offline" { cpu: Cpu },
+    InitTask "init_task" { p: TaskId, fork: bool },
+    ExitTask "exit_task" { p: TaskId },
+    Enable "enable" { p: TaskId },
+    Disable "disable" { p: TaskId },
+    CgroupInit "cgroup_init" { cgroup: u32 },
+    CgroupExit "cgroup_exit" { cgroup: u32 },
+    CgroupPrepMove "cgroup_prep_move" { p: TaskId, from: u32, to: u32 },
+    CgroupMove "cgroup_move" { p: TaskId, from: u32, to: u32 },
+    CgroupCancelMove "cgroup_cancel_move" { p: TaskId, from: u32, to: u32 },
+    CgroupSetWeight "cgroup_set_weight" { cgroup: u32, weight: u32 },
+    CgroupSetBandwidth "cgroup_set_bandwidth" { cgroup: u32, bandwidth: Bandwidth },
+    CgroupSetIdle "cgroup_set_idle" { cgroup: u32, idle: bool },
+    Init "init",
 }
 
 /// The operations that a scheduler has.
@@ -131,80 +96,6 @@ impl OpSet {
 impl FromIterator<Op> for OpSet {
     fn from_iter<I: IntoIterator<Item = Op>>(ops: I) -> Self {
         OpSet(ops.into_iter().fold(0, |set, op| set | 1 << op as u8))
-    }
-}
-
-/// A call of an operation, with its arguments. Control groups are told by their numbers ([`Ext::group`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Call {
-    SelectCpu { p: TaskId, prev_cpu: Cpu, wake_flags: u64 },
-    Enqueue { p: TaskId, enq_flags: u64 },
-    Dequeue { p: TaskId, deq_flags: u64 },
-    Dispatch { cpu: Cpu, prev: Option<TaskId> },
-    Tick { p: TaskId },
-    Runnable { p: TaskId, enq_flags: u64 },
-    Running { p: TaskId },
-    Stopping { p: TaskId, runnable: bool },
-    Quiescent { p: TaskId, deq_flags: u64 },
-    Yield { from: TaskId, to: Option<TaskId> },
-    SetWeight { p: TaskId, weight: u32 },
-    SetCpumask { p: TaskId },
-    UpdateIdle { cpu: Cpu, idle: bool },
-    CpuAcquire { cpu: Cpu },
-    CpuRelease { cpu: Cpu, reason: u32 },
-    CpuOnline { cpu: Cpu },
-    CpuOffline { cpu: Cpu },
-    InitTask { p: TaskId, fork: bool },
-    ExitTask { p: TaskId },
-    Enable { p: TaskId },
-    Disable { p: TaskId },
-    CgroupInit { cgroup: u32 },
-    CgroupExit { cgroup: u32 },
-    CgroupPrepMove { p: TaskId, from: u32, to: u32 },
-    CgroupMove { p: TaskId, from: u32, to: u32 },
-    CgroupCancelMove { p: TaskId, from: u32, to: u32 },
-    CgroupSetWeight { cgroup: u32, weight: u32 },
-    CgroupSetBandwidth { cgroup: u32, bandwidth: Bandwidth },
-    CgroupSetIdle { cgroup: u32, idle: bool },
-    Init,
-}
-
-impl Call {
-    /// The operation that is called.
-    pub fn op(&self) -> Op {
-        match self {
-            Call::SelectCpu { .. } => Op::SelectCpu,
-            Call::Enqueue { .. } => Op::Enqueue,
-            Call::Dequeue { .. } => Op::Dequeue,
-            Call::Dispatch { .. } => Op::Dispatch,
-            Call::Tick { .. } => Op::Tick,
-            Call::Runnable { .. } => Op::Runnable,
-            Call::Running { .. } => Op::Running,
-            Call::Stopping { .. } => Op::Stopping,
-            Call::Quiescent { .. } => Op::Quiescent,
-            Call::Yield { .. } => Op::Yield,
-            Call::SetWeight { .. } => Op::SetWeight,
-            Call::SetCpumask { .. } => Op::SetCpumask,
-            Call::UpdateIdle { .. } => Op::UpdateIdle,
-            Call::CpuAcquire { .. } => Op::CpuAcquire,
-            Call::CpuRelease { .. } => Op::CpuRelease,
-            Call::CpuOnline { .. } => Op::CpuOnline,
-            Call::CpuOffline { .. } => Op::CpuOffline,
-            Call::InitTask { .. } => Op::InitTask,
-            Call::ExitTask { .. } => Op::ExitTask,
-            Call::Enable { .. } => Op::Enable,
-            Call::Disable { .. } => Op::Disable,
-            Call::CgroupInit { .. } => Op::CgroupInit,
-            Call::CgroupExit { .. } => Op::CgroupExit,
-            Call::CgroupPrepMove { .. } => Op::CgroupPrepMove,
-            Call::CgroupMove { .. } => Op::CgroupMove,
-            Call::CgroupCancelMove { .. } => Op::CgroupCancelMove,
-            Call::CgroupSetWeight { .. } => Op::CgroupSetWeight,
-            Call::CgroupSetBandwidth { .. } => Op::CgroupSetBandwidth,
-            Call::CgroupSetIdle { .. } => Op::CgroupSetIdle,
-            Call::Init => Op::Init,
-        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! From queues to CPUs: direct dispatch, the dispatch buffer, what a CPU runs next, and who hears of it.
 
-use crate::support::{KERNELS, PINNED, message, pick, rescheds, run, settle, wake, with_tasks};
+use crate::support::{KERNELS, PINNED, Script, message, pick, rescheds, run, settle, wake, with_tasks};
 use wakelab_kernel::ExtRules;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_scx_core::entity::{Curr, Dsq};
-use wakelab_scx_core::ext::{LineCost, Request};
+use wakelab_scx_core::ext::{Ext, LineCost, Request};
 use wakelab_scx_core::flags::*;
 use wakelab_scx_core::ops::{Call, Op, TaskFields};
 
@@ -63,7 +63,7 @@ fn dequeue_is_called_when_custody_ends_and_before_7_1_only_for_what_is_on_no_que
         let (mut ext, mut ops) = with_tasks(rules, &[Op::Enqueue, Op::Dequeue, Op::Dispatch, Op::Quiescent], 0, 1);
         ext.create_dsq(USER);
         let to = |dsq: Option<u64>| {
-            move |ops: &mut _, ext: &mut wakelab_scx_core::ext::Ext, call| {
+            move |ops: &mut Script, ext: &mut Ext, call| {
                 match call {
                     Call::Enqueue { p, .. } => {
                         dsq.into_iter().for_each(|dsq| {
