@@ -455,7 +455,6 @@ impl Machine {
                 }
                 Op::Own => {
                     self.counts.own_kfuncs += 1;
-                    self.kfunc_counts[insn.off as usize] += 1;
                     match Own::ALL.get(insn.imm as usize) {
                         Some(&own) => out!(self.own(kernel, own, [r[1], r[2], r[3], r[4], r[5]])),
                         None => break Fault::new(FaultKind::Absent(format!("kernel function {}", insn.imm))),
@@ -463,7 +462,6 @@ impl Machine {
                 }
                 Op::Kfunc => {
                     self.counts.kfuncs += 1;
-                    self.kfunc_counts[insn.imm as usize] += 1;
                     out!(kernel.kfunc(self, insn.imm as u32, [r[1], r[2], r[3], r[4], r[5]]));
                 }
                 Op::Poison => {

@@ -224,7 +224,6 @@ pub struct Machine {
     pub(crate) limits: Limits,
     pub(crate) nr_cpus: u32,
     pub(crate) counts: Counts,
-    pub(crate) kfunc_counts: Vec<u64>,
     /// The instructions that the current call may still execute.
     pub(crate) left: i64,
     /// The work that the call from outside may still do.
@@ -295,7 +294,6 @@ impl Machine {
         let stacks_used: Vec<u32> =
             image.functions.iter().map(|function| stack_used(&image, function.start, function.len)).collect();
         Ok(Machine {
-            kfunc_counts: vec![0; image.kfuncs.len()],
             image: Arc::new(image),
             code: code.into(),
             stacks_used: stacks_used.into(),
@@ -392,11 +390,6 @@ impl Machine {
     /// Returns the counts of the calls since this was last called.
     pub fn take_counts(&mut self) -> Counts {
         std::mem::take(&mut self.counts)
-    }
-
-    /// How often each kernel function was called since the machine was made, by its number in [`Image::kfuncs`].
-    pub fn kfunc_counts(&self) -> &[u64] {
-        &self.kfunc_counts
     }
 
     /// Calls a function with up to 5 arguments: its result.
@@ -629,14 +622,6 @@ impl Machine {
         }
     }
 
-    /// Deletes the element of a key: whether there was one.
-    pub fn map_delete<K: Kernel>(&mut self, kernel: &mut K, map: u32, key: &[u8]) -> bool {
-        let fits = self.map_def(map).is_some_and(|def| def.key_size as usize == key.len());
-        let deleted = fits && self.maps.delete(map, &self.memory, key) == 0;
-        self.drop_gone(kernel);
-        deleted
-    }
-
     /// Puts a map in a map of maps, or takes it out. An error is the kernel's, negative.
     pub fn map_set_inner(&mut self, map: u32, key: &[u8], inner: Option<u32>) -> Result<(), i64> {
         if self.map_def(map).is_none_or(|def| def.key_size as usize != key.len()) {
@@ -675,17 +660,6 @@ impl Machine {
     pub fn storage_free<K: Kernel>(&mut self, kernel: &mut K, owner: u64) {
         self.maps.storage_free(&self.memory, owner);
         self.drop_gone(kernel);
-    }
-
-    /// Puts a value in a queue or stack: whether there was room.
-    pub fn queue_push(&mut self, map: u32, value: &[u8]) -> bool {
-        let fits = self.map_def(map).is_some_and(|def| def.value_size as usize == value.len());
-        fits && self.maps.push(map, &mut self.memory, value, 0) == Ok(0)
-    }
-
-    /// Takes the next value of a queue or stack.
-    pub fn queue_pop(&mut self, map: u32) -> Option<Vec<u8>> {
-        self.maps.pop(map, &mut self.memory, true).map(Into::into)
     }
 
     /// Returns the records that user space reads from a ring buffer, up to the first that is not submitted.

@@ -45,7 +45,7 @@ pub use rules::{
     SliceProtection, SmtScan, SugovRules, SumRule, Teo, ThrottleForm, TransitionDelay, Typical, UtilEst, UtilFits,
     Wakelist, WakeupPreempt,
 };
-pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
+pub use sd_flags::SdFlagTable;
 pub use setting::{Setting, SettingError};
 pub use task_clamp::{TaskClamp, TaskClampError};
 pub use tunables::{Tunable, Tunables, Unit};

@@ -136,22 +136,3 @@ pub(crate) static V7_2: SdFlagTable = SdFlagTable {
     ],
     source: "include/linux/sched/sd_flags.h, 6.18.15, 7.2.12 and 7.3.4",
 };
-
-/// The flags' names on a version (`6.12`, or a release like `6.12.107`), the lowest bit first; empty where the
-/// numbering of that version is not known here.
-pub fn sd_flag_names(version: &str) -> &'static [&'static str] {
-    crate::Preset::of_release(version).map(|p| p.sd_flags.names).unwrap_or_default()
-}
-
-/// The names of the flags set in `bits`, and the bits that `names` does not know.
-pub fn decode_sd_flags(names: &[&'static str], bits: u64) -> (Vec<&'static str>, u64) {
-    let known = |bit: &u32| names.get(*bit as usize).is_some_and(|name| !name.is_empty());
-    let set = || (0..u64::BITS).filter(|bit| bits >> bit & 1 != 0);
-    let unknown = set().filter(|bit| !known(bit)).fold(0, |rest, bit| rest | 1 << bit);
-    (set().filter(known).map(|bit| names[bit as usize]).collect(), unknown)
-}
-
-/// Returns the name of the level that spans a package in a version; `None` if it is not known here.
-pub fn package_level(version: &str) -> Option<&'static str> {
-    crate::Preset::of_release(version).ok().map(|p| p.package_level())
-}

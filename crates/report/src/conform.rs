@@ -52,7 +52,7 @@ pub fn text(conformance: &Conformance, decider: &Decider, files: usize) -> Strin
         let (shown, differ) = (conformance.disagreements.len(), total.rows - total.agree);
         let _ = writeln!(text, "\nThe first {shown} of {} rows that differ:\n", thousands(differ));
         for disagreement in &conformance.disagreements {
-            text += &explain::text(&disagreement.explained(!decider.is_as_recorded()));
+            text += &explain::text(disagreement);
         }
     }
     text
@@ -113,9 +113,7 @@ pub fn json(conformance: &Conformance, decider: &Decider, files: usize, errors: 
         .iter()
         .map(|((from, to), m)| json!({"from": from.name(), "to": to.name(), "rows": m.rows, "other_cpu": m.other_cpu}))
         .collect();
-    let switched = !decider.is_as_recorded();
-    let disagreements: Vec<Value> =
-        conformance.disagreements.iter().map(|d| explain::json(&d.explained(switched))).collect();
+    let disagreements: Vec<Value> = conformance.disagreements.iter().map(explain::json).collect();
     json!({
         "wakelab": VERSION,
         "kind": conformance.kinds().name(),

@@ -12,9 +12,9 @@ pub(crate) fn written(lines: impl IntoIterator<Item = Vec<String>>) -> String {
     String::from_utf8(bytes).expect("only text went in")
 }
 
-/// Columns by name.
-pub(crate) fn names(names: &[&str]) -> Vec<String> {
-    names.iter().map(|&name| name.to_owned()).collect()
+/// Columns by their names, which blanks separate.
+pub(crate) fn names(names: &str) -> impl Iterator<Item = String> {
+    names.split(' ').map(str::to_owned)
 }
 
 /// A text as no spreadsheet runs it: one that begins as a formula does, as a workload's name may, gets an apostrophe

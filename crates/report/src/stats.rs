@@ -289,42 +289,19 @@ pub fn json(stats: &Stats, errors: &[ReadError]) -> Value {
 }
 
 /// Of what a line of [`csv`] is, and what was counted.
-const COLUMNS: [&str; 16] = [
-    "kind",
-    "kernel",
-    "machine",
-    "workload",
-    "variant",
-    "runs",
-    "by",
-    "name",
-    "wakeups",
-    "chose",
-    "moved",
-    "moved_of",
-    "other_llc",
-    "other_llc_of",
-    "unscored",
-    "balanced",
-];
+const COLUMNS: &str = "\
+    kind kernel machine workload variant runs by name wakeups chose moved moved_of other_llc other_llc_of unscored \
+    balanced";
 /// The searches, as in JSON; empty if no reason is known.
-const SEARCH_COLUMNS: [&str; 8] = [
-    "sis_search",
-    "sis_domain_search",
-    "sis_scanned",
-    "sis_failed",
-    "fast_rate_pct",
-    "success_rate_pct",
-    "se_eff_pct",
-    "dom_eff_pct",
-];
+const SEARCH_COLUMNS: &str = "\
+    sis_search sis_domain_search sis_scanned sis_failed fast_rate_pct success_rate_pct se_eff_pct dom_eff_pct";
 /// The waits, as in JSON; empty without switches.
-const WAIT_COLUMNS: [&str; 6] = ["wait_n", "wait_mean_ns", "wait_p50_ns", "wait_p95_ns", "wait_p99_ns", "wait_max_ns"];
+const WAIT_COLUMNS: &str = "wait_n wait_mean_ns wait_p50_ns wait_p95_ns wait_p99_ns wait_max_ns";
 
 /// A header, a line for each run (`by` is `all`) and one for each part of the breakdowns that were asked for. What is
 /// not known is empty. Times are ns.
 pub fn csv(stats: &Stats) -> String {
-    let columns = names(&COLUMNS).into_iter().chain(names(&SEARCH_COLUMNS)).chain(names(&WAIT_COLUMNS));
+    let columns = [COLUMNS, SEARCH_COLUMNS, WAIT_COLUMNS].into_iter().flat_map(names);
     let mut lines = vec![columns.chain(reason_columns()).collect()];
     for (run, tally) in stats {
         lines.push(csv_line(run, tally, ["all", ""], &tally.all));

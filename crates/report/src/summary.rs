@@ -41,7 +41,7 @@ fn line(names: [String; 3], reasons: &[Reason], counts: &BTreeMap<Reason, u64>) 
 
 /// The same as CSV: a line for each kernel, load and flags, with the rows of each reason.
 pub fn csv(summary: &Summary) -> String {
-    let header = names(&["kernel", "load", "flags", "rows"]).into_iter().chain(reason_columns()).collect();
+    let header = names("kernel load flags rows").chain(reason_columns()).collect();
     let of_group = |(Group { kernel, load, flags }, counts): (&Group, &BTreeMap<Reason, u64>)| {
         let rows = counts.values().sum::<u64>().to_string();
         let names = [(*kernel).to_owned(), cell(load), (*flags).to_owned(), rows].into_iter();

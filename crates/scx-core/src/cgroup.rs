@@ -176,17 +176,6 @@ impl Ext {
 
     // --- Groups come and go -----------------------------------------------------------------------------------------
 
-    /// A group is made (`scx_tg_online()`). Returns its number, or the error with which the scheduler keeps it from
-    /// being made.
-    ///
-    /// # Errors
-    /// Fails with what `ops.cgroup_init()` returned, below 0.
-    pub fn tg_online(&mut self, ops: &mut dyn Ops, group: TaskGroup) -> Result<u32, i64> {
-        let number = self.tg_reserve(group);
-        self.tg_online_as(ops, number)?;
-        Ok(number)
-    }
-
     /// Gives a group that is made later its number.
     pub fn tg_reserve(&mut self, group: TaskGroup) -> u32 {
         self.groups.list.push(group);
@@ -194,11 +183,11 @@ impl Ext {
         self.nr_groups() - 1
     }
 
-    /// The same as [`tg_online`](Self::tg_online), of a group that has its number.
+    /// A group that has its number is made (`scx_tg_online()`), or the scheduler keeps it from being made.
     ///
     /// # Errors
-    /// As there.
-    pub fn tg_online_as(&mut self, ops: &mut dyn Ops, number: u32) -> Result<(), i64> {
+    /// Fails with what `ops.cgroup_init()` returned, below 0.
+    pub fn tg_online(&mut self, ops: &mut dyn Ops, number: u32) -> Result<(), i64> {
         self.groups.flags[number as usize].online = true;
         if self.groups.enabled && !self.group(number).autogroup {
             let failed = self.call_err(ops, Call::CgroupInit { cgroup: number });
@@ -231,16 +220,6 @@ impl Ext {
             self.groups.flags[cgroup as usize].inited = true;
         }
         self.groups.enabled = true;
-    }
-
-    /// `scx_cgroup_exit()`: the scheduler is being disabled.
-    pub fn scx_cgroup_exit(&mut self, ops: &mut dyn Ops) {
-        self.groups.enabled = false;
-        for cgroup in self.cgroup_descendants_post(ROOT) {
-            if std::mem::take(&mut self.groups.flags[cgroup as usize].inited) {
-                self.call(ops, None, Call::CgroupExit { cgroup });
-            }
-        }
     }
 
     // --- Tasks move -------------------------------------------------------------------------------------------------

@@ -99,8 +99,7 @@ mod tests {
     #[test]
     fn bits_are_the_programs() {
         let header = include_str!("../../scx-wakelab/src/bpf/intf.h");
-        for (at, name) in NAMES.iter().enumerate() {
-            assert!(header.contains(&format!("\t{name} = 1 << {at},\n")), "{name}");
-        }
+        let features: String = NAMES.iter().enumerate().map(|(at, name)| format!("\t{name} = 1 << {at},\n")).collect();
+        assert!(header.contains(&format!("enum feature {{\n{features}}};\n")), "expected\n{features}");
     }
 }

@@ -148,26 +148,6 @@ pub const REASONS: [&str; 14] = [
     "current-cpu",
 ];
 
-/// `enum feature` of intf.h, by bit.
-pub const FEATURES: [&str; 16] = [
-    "SIS_CORE",
-    "SIS_UTIL",
-    "SIS_UTIL_V1",
-    "SIS_UTIL_V2",
-    "SIS_UTIL_V3",
-    "SIS_UTIL_SMALL_LLC",
-    "SIS_PROP",
-    "SIS_LIMIT",
-    "SIS_SHORT",
-    "RUNNABLE_BOOST",
-    "UTIL_EST",
-    "WA_IDLE",
-    "WA_WEIGHT",
-    "WA_BIAS",
-    "WAKEUP_PREEMPTION",
-    "SIS_PARAM",
-];
-
 unsafe extern "C" {
     fn ws_machine(cpus: u32, llcs: u32, levels: u32, smt: bool, asym: bool, min_granularity: u64);
     fn ws_cpu(cpu: u32, info: &CpuInfo);

@@ -18,8 +18,9 @@ use wakelab_sched::select::{
     AsymView, Cx, Decision, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, Reason,
     RqView, Rules, Select, UtilView, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
 };
+use wakelab_scx_decisions::features::NAMES;
 use wakelab_scx_policy::ScanCost;
-use wakelab_scx_policy::select::{CpuInfo, CpuState, FEATURES, Level, Machine, Outcome, REASONS, SisParam, Wake};
+use wakelab_scx_policy::select::{CpuInfo, CpuState, Level, Machine, Outcome, REASONS, SisParam, Wake};
 use wakelab_testing::select_reference::Version;
 use wakelab_testing::select_reference::case::{World, case};
 use wakelab_testing::select_reference::table::Table;
@@ -111,7 +112,7 @@ fn wake_of(wakeup: &Wakeup<'_>, features: FeatureSet) -> Wake {
         allowed[cpu as usize / 64] |= 1 << (cpu % 64);
     }
     Wake {
-        features: FEATURES.iter().enumerate().map(bit).sum(),
+        features: NAMES.iter().enumerate().map(bit).sum(),
         flags: u64::from(wakeup.flags.bits()),
         jiffies: 0,
         clock: 0,

@@ -90,7 +90,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `cpu_cgroup_css_online()`. A scheduler that refuses a group ends the run, whose tasks could not be in it.
     fn make_group(&mut self, group: u32) {
-        if let Err(error) = self.with_ext(|ext, ops| ext.tg_online_as(ops, group)) {
+        if let Err(error) = self.with_ext(|ext, ops| ext.tg_online(ops, group)) {
             let name = &self.sys.model.workload.groups[group as usize - 1].name;
             let what = format!("ops.cgroup_init() prevents the control group {name} from being made ({error})");
             self.failed.get_or_insert(SimError::Workload(what));

@@ -575,7 +575,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         for (number, group) in (1..).zip(&workload.groups) {
             let made = self.with_ext(|ext, ops| {
                 ext.tg_reserve(scx_task_group(group));
-                if there[number as usize] { ext.tg_online_as(ops, number) } else { Ok(()) }
+                if there[number as usize] { ext.tg_online(ops, number) } else { Ok(()) }
             });
             debug_assert!(made.is_ok(), "no scheduler is asked before it is enabled");
         }

@@ -299,8 +299,8 @@ fn explain(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError
         }
         let mut broken: Option<io::Error> = None;
         let result = explain_file(file, &decider, &filter, &bar, |explained| {
-            broken = out.write_all(args.text(explained).as_bytes()).err();
-            page.add(explained);
+            broken = out.write_all(args.text(&explained).as_bytes()).err();
+            page.add(&explained);
             left -= 1;
             left > 0 && broken.is_none()
         });
@@ -328,7 +328,7 @@ fn earliest(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadErro
             let key = (explained.row.t_ns, number, explained.row.seq);
             let full = first.len() as u64 >= most;
             if !full || first.last_key_value().is_some_and(|(last, _)| key < *last) {
-                first.insert(key, (args.text(explained), Piece::of(explained)));
+                first.insert(key, (args.text(&explained), Piece::of(&explained)));
                 if full {
                     first.pop_last();
                 }
@@ -371,7 +371,7 @@ fn slowest(args: &Args, most: usize, page: &mut Explanations) -> anyhow::Result<
         let only = Some(waits.keys().copied().collect());
         let filter = Filter { only, waits, ..args.filter() };
         let result = explain_file(file, &decider, &filter, &bar, |explained| {
-            texts.push((explained.wait_ns.unwrap_or(0), args.text(explained), Piece::of(explained)));
+            texts.push((explained.wait_ns.unwrap_or(0), args.text(&explained), Piece::of(&explained)));
             true
         });
         bar.file(file);

@@ -1,52 +1,21 @@
 //! CSV: the columns of published tables first, so that a result can be printed beside another.
 
-use crate::csv_cells::{number, number_or_none, text, written};
+use crate::csv_cells::{names, number, number_or_none, text, written};
 use wakelab_study::compare::{CompareRow, Comparison, ExperimentInfo, FailedRow, MatrixComparison, Side};
 use wakelab_study::verdict::{JudgedRow, Verdict, by_comparison};
 
-const COLUMNS: [&str; 14] = [
-    "benchmark",
-    "case",
-    "load",
-    "metric",
-    "baseline_std_pct",
-    "compare_pct",
-    "compare_std_pct",
-    "base_mean",
-    "with_mean",
-    "unit",
-    "n",
-    "ci_low",
-    "ci_high",
-    "p_value",
-];
+const COLUMNS: &str = "\
+    benchmark case load metric baseline_std_pct compare_pct compare_std_pct base_mean with_mean unit n ci_low \
+    ci_high p_value";
 
 /// Of each side, with `base_` and `with_` before them.
-const OF_SIDE: [&str; 20] = [
-    "sis_search",
-    "sis_domain_search",
-    "sis_scanned",
-    "sis_failed",
-    "se_eff_pct",
-    "dom_eff_pct",
-    "fast_rate_pct",
-    "success_rate_pct",
-    "idle_pct",
-    "wakeup_p50_ns",
-    "wakeup_p95_ns",
-    "wakeup_p99_ns",
-    "wakeup_max_ns",
-    "busy_ns_per_wakeup",
-    "energy_j",
-    "total_mw",
-    "Busy%",
-    "Bzy_MHz",
-    "IRQ_per_s",
-    "idle_wakeups_per_s",
-];
+const OF_SIDE: &str = "\
+    sis_search sis_domain_search sis_scanned sis_failed se_eff_pct dom_eff_pct fast_rate_pct success_rate_pct \
+    idle_pct wakeup_p50_ns wakeup_p95_ns wakeup_p99_ns wakeup_max_ns busy_ns_per_wakeup energy_j total_mw Busy% \
+    Bzy_MHz IRQ_per_s idle_wakeups_per_s";
 
-/// What a line is of and what is concluded of it, so that files of several comparisons can be joined.
-const OF_COMPARISON: [&str; 7] = ["verdict", "p_holm", "machine", "kernel", "base", "with", "differ"];
+/// What a line is of and what is concluded of it, so that files of several comparisons can be joined; then `simulated`.
+const OF_COMPARISON: &str = "verdict p_holm machine kernel base with differ kind";
 
 /// A header and a line for each row. What there is no number for is empty; the last column says `simulated`.
 pub fn csv(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
@@ -78,8 +47,9 @@ pub fn matrix_csv(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String 
 fn failed(row: &FailedRow) -> Vec<String> {
     let run = &row.failed.run;
     let (benchmark, case) = run.workload.split_once(':').unwrap_or((&run.workload, ""));
-    let mut line = vec![String::new(); header().len()];
-    let at = COLUMNS.len() + 2 * OF_SIDE.len();
+    let header = header();
+    let mut line = vec![String::new(); header.len()];
+    let at = header.iter().position(|name| name == "verdict").expect("it is a column");
     [line[0], line[1], line[2]] = [benchmark, case, &run.load].map(text);
     [line[at], line[at + 2], line[at + 3]] = ["failed", &run.machine, run.kernel].map(text);
     // The columns of the switches of both sides.
@@ -90,9 +60,8 @@ fn failed(row: &FailedRow) -> Vec<String> {
 }
 
 fn header() -> Vec<String> {
-    let names = |side: &'static str| OF_SIDE.iter().map(move |name| format!("{side}_{name}"));
-    let header = COLUMNS.iter().map(|&name| name.to_owned()).chain(names("base")).chain(names("with"));
-    header.chain(OF_COMPARISON.iter().chain(&["kind"]).map(|&name| name.to_owned())).collect()
+    let of_side = |side: &'static str| names(OF_SIDE).map(move |name| format!("{side}_{name}"));
+    names(COLUMNS).chain(of_side("base")).chain(of_side("with")).chain(names(OF_COMPARISON)).collect()
 }
 
 fn lines<'a>(comparison: &'a Comparison, verdict: &'a Verdict<'_>) -> impl Iterator<Item = Vec<String>> + 'a {

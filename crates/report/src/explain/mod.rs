@@ -186,40 +186,14 @@ pub fn json(explained: &Explained<'_>) -> Value {
 }
 
 /// The columns of [`csv_line`].
-const COLUMNS: [&str; 28] = [
-    "kind",
-    "file",
-    "line",
-    "row",
-    "t_ns",
-    "kernel",
-    "load",
-    "variant",
-    "flags",
-    "stable",
-    "waker_cpu",
-    "waker_pid",
-    "waker_comm",
-    "wakee_pid",
-    "wakee_comm",
-    "prev_cpu",
-    "affinity",
-    "target",
-    "reason",
-    "cpu",
-    "kernel_cpu",
-    "looks",
-    "also_idle",
-    "sis_scanned",
-    "sis_failed",
-    "clears_has_idle_cores",
-    "wait_ns",
-    "text",
-];
+const COLUMNS: &str = "\
+    kind file line row t_ns kernel load variant flags stable waker_cpu waker_pid waker_comm wakee_pid wakee_comm \
+    prev_cpu affinity target reason cpu kernel_cpu looks also_idle sis_scanned sis_failed clears_has_idle_cores \
+    wait_ns text";
 
 /// The line before those of the rows.
 pub fn csv_header() -> String {
-    written([names(&COLUMNS)])
+    written([names(COLUMNS).collect()])
 }
 
 /// The line of one row: what [`json()`] has, with the CPUs that were looked at and those that were idle besides as

@@ -17,7 +17,7 @@ pub(super) const NEXT_DOMAIN: &str = "; domain ";
 pub(super) fn parts(explained: &Explained<'_>) -> Vec<String> {
     let mut words = Words { explained, parts: Vec::new(), probed: Vec::new(), cores: false, level: None };
     words.start();
-    for event in explained.steps {
+    for event in explained.steps.iter() {
         words.step(event);
     }
     words.end();
@@ -36,7 +36,7 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     fn row(&self) -> &'a Row {
-        self.explained.row
+        &self.explained.row
     }
 
     fn say(&mut self, part: String) {
@@ -169,7 +169,7 @@ impl<'a> Words<'a> {
 
     /// How busy the target's cache is. The kernel's own sum is of the last periodic balance; this is of the moment.
     fn llc_util(&self) -> String {
-        let Explained { row, topo, decision, .. } = *self.explained;
+        let Explained { row, topo, decision, .. } = self.explained;
         let Some(sd) = topo.domains.sd_llc(decision.target).filter(|_| !row.partial) else {
             return "overloaded".to_owned();
         };

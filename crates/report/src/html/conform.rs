@@ -35,8 +35,7 @@ pub fn conform(found: &Conformance, decider: &Decider, read: &Read<'_>) -> Resul
         page.sections.push(moved(found));
     }
     for one in &found.disagreements {
-        let explained = one.explained(switched);
-        page.explained.push(told(&row_name(&explained), "The model chooses differently.".to_owned(), &explained));
+        page.explained.push(told(&row_name(one), "The model chooses differently.".to_owned(), one));
     }
     let not_scored = |(why, &rows): (&wakelab_study::recordings::conform::NotScored, &u64)| {
         format!("{} not compared: {}.", count(rows, "decision"), why.meaning())

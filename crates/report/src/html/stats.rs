@@ -54,7 +54,7 @@ pub fn stats(stats: &Stats, chosen: &[ExplainedWakeup], top: usize, read: &Read<
         page.search = search(stats, &named);
     }
     over_time(&mut page, stats, &named);
-    let file = |one: &ExplainedWakeup| explained(&row_name(&one.explained()), one);
+    let file = |one: &ExplainedWakeup| explained(&row_name(&one.explained), one);
     page.explained = chosen.iter().map(file).collect();
     if stats.values().map(|tally| tally.all.wakeups).sum::<u64>() > SEARCHED_FOR_EXAMPLES {
         let looked_at = thousands(SEARCHED_FOR_EXAMPLES);

@@ -76,12 +76,12 @@ pub(super) fn explained(of: &str, chosen: &ExplainedWakeup) -> Explained {
         WhyExplained::Slowest(ns) => format!("The longest wait from wake-up to run: {} us.", thousands(ns / 1000)),
         WhyExplained::First(reason) => format!("The first with the reason {reason}: {}.", reason_meaning(reason)),
     };
-    told(of, why, &chosen.explained())
+    told(of, why, &chosen.explained)
 }
 
 /// The same of an explanation.
 pub(super) fn told(of: &str, why: String, explained: &wakelab_study::recordings::explain::Explained<'_>) -> Explained {
-    let row = explained.row;
+    let row = &explained.row;
     let at = seconds(row.t_ns);
     let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
     let title = format!("{of}{}/{} at {at}", row.wakee.comm, row.wakee.pid);
@@ -96,13 +96,13 @@ pub(super) fn told(of: &str, why: String, explained: &wakelab_study::recordings:
 
 /// What is drawn of it on the machine.
 fn looked(explained: &wakelab_study::recordings::explain::Explained<'_>) -> Looked {
-    let (row, decision) = (explained.row, &explained.decision);
+    let (row, decision) = (&explained.row, &explained.decision);
     let look = |event: &Event| match event {
         Event::Probe(probe) => Some(probe.cpu),
         _ => None,
     };
     Looked {
-        cpus: recorded(explained.topo).cpus,
+        cpus: recorded(&explained.topo).cpus,
         looks: explained.steps.iter().filter_map(look).collect(),
         idle: row.idle_mask.iter().collect(),
         waker: row.waker.cpu,

@@ -141,11 +141,6 @@ impl CfsBandwidth {
         self.idle
     }
 
-    /// When the period timer expires, ns, if it is active.
-    pub fn period_timer(&self) -> Option<u64> {
-        self.period_active.then_some(self.period_expires)
-    }
-
     /// `__refill_cfs_bandwidth_runtime()`.
     fn refill(&mut self, quota: &Quota) {
         self.runtime += quota.quota;
@@ -575,11 +570,6 @@ impl Hierarchy {
     /// The queued tasks that `rq->nr_running` does not count: those of throttled groups, up to 6.12.
     pub fn nr_hidden(&self) -> u32 {
         (self.nr_tasks - self.of[0].nr.queued) as u32
-    }
-
-    /// The tasks of a group that wait here for run time, the latest first.
-    pub fn limbo(&self, group: u32) -> &[TaskId] {
-        &self.of[group as usize].bandwidth.limbo
     }
 }
 

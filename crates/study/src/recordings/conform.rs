@@ -1,11 +1,12 @@
 //! The model's choices compared with the kernel's, row by row.
 
 use super::decider::Decider;
-use super::explain::{Differs, Disagreement, Steps};
+use super::explain::{Differs, Explained, Steps};
 use super::progress::{FileOutcome, Progress};
 use super::rows::{SourceKinds, read_files};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wakelab_events::{Row, TopoFile};
 use wakelab_sched::select::{Decision, Reason, SearchCount, Select};
@@ -152,7 +153,7 @@ pub struct Conformance {
     /// The search statistics with the switched features; equal to `recorded` if nothing is switched.
     pub switched: Search,
     /// The first rows that differ.
-    pub disagreements: Vec<Disagreement>,
+    pub disagreements: Vec<Explained<'static>>,
 }
 
 impl Conformance {
@@ -274,20 +275,21 @@ pub fn conform(
         if differs.any() && counted.disagreements.len() < limit {
             let mut steps = Steps::default();
             let decision = decider.decide(row, topo, select, &mut steps);
-            counted.disagreements.push(Disagreement {
-                file: PathBuf::new(),
-                row: row.clone(),
+            counted.disagreements.push(Explained {
+                file: Cow::Borrowed(Path::new("")),
+                row: Cow::Owned(row.clone()),
                 topo: Arc::clone(topo),
-                steps: steps.0,
+                steps: Cow::Owned(steps.0),
                 decision,
-                differs,
+                switched: !decider.is_as_recorded(),
+                wait_ns: None,
             });
         }
     });
     let mut total = Conformance::default();
     let mut files = Vec::with_capacity(outcomes.len());
     for FileOutcome { path, value: (mut counted, _), error } in outcomes {
-        counted.disagreements.iter_mut().for_each(|d| d.file.clone_from(&path));
+        counted.disagreements.iter_mut().for_each(|d| d.file = Cow::Owned(path.clone()));
         total.merge(counted, limit);
         files.push(FileOutcome { path, value: (), error });
     }

@@ -1,9 +1,9 @@
 //! Why the kernel chose its CPU: the steps of the decision, made again on the recorded state.
 
 use super::decider::Decider;
-
 use super::progress::Progress;
 use super::rows::{read_files, read_wanted};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,22 +13,32 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{Decision, Event, Observer, Reason, Select};
 
 /// A recorded decision with its explanation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Explained<'a> {
     /// The recording.
-    pub file: &'a Path,
+    pub file: Cow<'a, Path>,
     /// The row.
-    pub row: &'a Row,
+    pub row: Cow<'a, Row>,
     /// The topology of the machine.
-    pub topo: &'a Arc<TopoFile>,
+    pub topo: Arc<TopoFile>,
     /// The steps of the decision, in order.
-    pub steps: &'a [Event],
+    pub steps: Cow<'a, [Event]>,
     /// The decision.
     pub decision: Decision,
     /// Whether features were switched, so that it need not be the kernel's decision.
     pub switched: bool,
     /// The time from the wake-up until the wakee ran, ns, if it was asked for.
     pub wait_ns: Option<u64>,
+}
+
+impl Explained<'_> {
+    /// The same, to keep.
+    pub fn into_owned(self) -> Explained<'static> {
+        let Explained { file, row, topo, steps, decision, switched, wait_ns } = self;
+        let (file, row, steps) = (file.into_owned(), row.into_owned(), steps.into_owned());
+        let (file, row, steps) = (Cow::Owned(file), Cow::Owned(row), Cow::Owned(steps));
+        Explained { file, row, topo, steps, decision, switched, wait_ns }
+    }
 }
 
 /// A filter of the rows to explain.
@@ -69,38 +79,6 @@ impl Filter {
     fn names(&self, t_ns: u64, wakee_pid: i64) -> bool {
         self.from_ns.is_none_or(|from| t_ns >= from)
             && self.only.as_ref().is_none_or(|only| only.contains(&(t_ns, wakee_pid)))
-    }
-}
-
-/// A decision that differs from the kernel's.
-#[derive(Clone, Debug)]
-pub struct Disagreement {
-    /// The recording.
-    pub file: PathBuf,
-    /// The row.
-    pub row: Row,
-    /// The topology of the machine.
-    pub topo: Arc<TopoFile>,
-    /// The steps of the decision, in order.
-    pub steps: Vec<Event>,
-    /// The decision.
-    pub decision: Decision,
-    /// The parts that differ.
-    pub differs: Differs,
-}
-
-impl Disagreement {
-    /// Returns it as an explanation; `switched` is [`Explained::switched`].
-    pub fn explained(&self, switched: bool) -> Explained<'_> {
-        Explained {
-            file: &self.file,
-            row: &self.row,
-            topo: &self.topo,
-            steps: &self.steps,
-            decision: self.decision,
-            switched,
-            wait_ns: None,
-        }
     }
 }
 
@@ -165,7 +143,7 @@ pub fn explain_file(
     decider: &Decider,
     filter: &Filter,
     progress: &dyn Progress,
-    mut each: impl FnMut(&Explained<'_>) -> bool,
+    mut each: impl FnMut(Explained<'_>) -> bool,
 ) -> Result<bool, ReadError> {
     let (mut select, mut steps) = (Select::default(), Steps::default());
     let mut goes_on = true;
@@ -183,7 +161,8 @@ pub fn explain_file(
             return left > 0;
         }
         let switched = !decider.is_as_recorded();
-        goes_on = each(&Explained { file, row, topo, steps: &steps.0, decision, switched, wait_ns });
+        let (file, row, steps) = (Cow::Borrowed(file), Cow::Borrowed(row), Cow::Borrowed(&steps.0[..]));
+        goes_on = each(Explained { file, row, topo: Arc::clone(topo), steps, decision, switched, wait_ns });
         goes_on && left > 0
     })?;
     Ok(goes_on)

@@ -37,17 +37,6 @@ pub const NAMED: usize = 4;
 /// The steps of a wait that are kept: the first ones. A task that the core gives back to its scheduler has many.
 const MOST_STEPS: usize = 32;
 
-impl WaitStep {
-    /// Whether the task joins the local queue of a CPU, from which it runs without a further choice.
-    pub fn joins_local(&self) -> bool {
-        self.step == ScxStep::Queued && self.dsq.as_deref().is_some_and(is_local)
-    }
-}
-
-fn is_local(dsq: &str) -> bool {
-    dsq.starts_with("local:")
-}
-
 /// Follows the steps of a run.
 pub(crate) struct ScxWaits {
     stream: ScxSteps,
@@ -192,7 +181,7 @@ pub(crate) fn shared_time(steps: &[WaitStep], end_ns: u64) -> Vec<(Arc<str>, u64
     let ends = steps.iter().map(|step| (step.t_ns, Some(step))).chain([(end_ns, None)]);
     for (t_ns, step) in ends {
         let moves = match step.map(|step| (step.step, &step.dsq)) {
-            Some((ScxStep::Queued, Some(dsq))) => Some((!is_local(dsq)).then(|| Arc::clone(dsq))),
+            Some((ScxStep::Queued, Some(dsq))) => Some((!dsq.starts_with("local:")).then(|| Arc::clone(dsq))),
             Some((ScxStep::Held, _)) => Some(Some("held".into())),
             Some((ScxStep::Taken | ScxStep::Picked | ScxStep::Reenqueued, _)) | None => Some(None),
             Some(_) => None,

@@ -67,13 +67,14 @@ fn what_is_drawn_adds_up_and_says_why() {
                 "{:?}",
                 chosen[0].why
             );
-            for one in chosen {
+            for one in chosen.iter().map(|one| &one.explained) {
                 assert!(!one.row.wakee.comm.is_empty() && !one.steps.is_empty());
                 if one.row.stable {
                     assert_eq!(one.decision.cpu, one.row.chosen_cpu, "the same choice as in the run");
                 }
             }
-            let firsts = chosen.iter().filter(|one| matches!(one.why, WhyExplained::First(_)) && one.row.stable);
+            let firsts =
+                chosen.iter().filter(|one| matches!(one.why, WhyExplained::First(_)) && one.explained.row.stable);
             assert!(firsts.count() > 0);
         }
     }

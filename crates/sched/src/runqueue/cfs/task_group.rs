@@ -10,10 +10,10 @@ use super::CfsRq;
 use crate::pelt::UpdateFlags;
 use crate::runqueue::cfs_bandwidth::Throttles;
 use crate::runqueue::load_weight::calc_delta;
-use crate::runqueue::task_group::{Counts, Hierarchy, scale_load_down};
+use crate::runqueue::task_group::{Counts, Hierarchy, Switches, scale_load_down};
 use crate::runqueue::{
-    DequeueFlags, Dequeued, EnqueueFlags, Entities, Entity, Hrtick, LoadWeight, Policy, Preempted, Prev, Resched,
-    Switch, TaskId, Tick,
+    DequeueFlags, Dequeued, EnqueueFlags, Entities, Hrtick, LoadWeight, Policy, Preempted, Resched, Switch, TaskId,
+    Tick,
 };
 use crate::select::WakeFlags;
 use smallvec::SmallVec;
@@ -197,30 +197,18 @@ impl GroupedCfsRq {
         Dequeued { off_rq: true, resched: Resched::No }
     }
 
-    /// Takes the running task off if it blocks or exits, and gives the CPU to the task that should have it
-    /// (`__schedule()`, `pick_next_task_fair()`).
-    pub(in crate::runqueue) fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
-        self.try_to_block_task(es, now, prev);
+    /// Gives the CPU to the task that should have it (`__schedule()`, `pick_next_task_fair()`).
+    pub(in crate::runqueue) fn schedule(&mut self, es: &mut Entities, now: u64) -> Switch {
         let next = self.pick_task_fair(es, now);
         if next != self.h.curr {
-            self.switch(es, now, next);
+            let _ = self.switch(es, now, next);
         }
         Switch { next, reaped: SmallVec::new() }
     }
 
-    /// Takes the running task off if it blocks or exits (`__schedule()`; since 6.13 `try_to_block_task()`).
-    fn try_to_block_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
-        if let Some(curr) = self.h.curr.filter(|_| prev != Prev::Runs) {
-            self.dequeue_task(es, now, curr, DequeueFlags::SLEEP);
-        }
-    }
-
-    /// A higher class takes the CPU (`put_prev_task_fair()`).
-    pub(in crate::runqueue) fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
-        self.try_to_block_task(es, now, prev);
-        if self.h.curr.is_some() {
-            self.switch(es, now, None);
-        }
+    /// Takes the CPU from the running task (`put_prev_task_fair()`).
+    pub(in crate::runqueue) fn put_prev_task(&mut self, es: &mut Entities, now: u64) -> Resched {
+        self.switch(es, now, None)
     }
 
     fn pick_task_fair(&mut self, es: &mut Entities, now: u64) -> Option<TaskId> {
@@ -238,7 +226,7 @@ impl GroupedCfsRq {
                     return None;
                 }
                 // "simple"
-                self.switch(es, now, None);
+                let _ = self.switch(es, now, None);
                 group = 0;
                 continue;
             }
@@ -252,68 +240,6 @@ impl GroupedCfsRq {
                 my_q => my_q,
             };
         }
-    }
-
-    /// Gives the CPU to another task: "only change the part that actually changes" (`pick_next_task_fair()`).
-    fn switch(&mut self, es: &mut Entities, now: u64, next: Option<TaskId>) {
-        let (mut pse, mut se) = (self.h.curr, next);
-        if let (None, Some(next)) = (pse, next) {
-            // From idle it goes down from the root ("simple").
-            let chain: SmallVec<[TaskId; 8]> =
-                std::iter::successors(Some(next), |&se| self.h.parent_entity(es, se)).collect();
-            chain.iter().rev().for_each(|&se| self.set_next_entity(es, now, se));
-            self.h.curr = Some(next);
-            return;
-        }
-        loop {
-            let depth = |rqs: &Self, se: Option<TaskId>| se.map(|se| rqs.h.depth(es, se));
-            let (pse_depth, se_depth) = (depth(self, pse), depth(self, se));
-            let of = |se: Option<TaskId>| se.map(|se| es[se].group);
-            let matches = of(pse) == of(se);
-            // None, above the root's, is less than any depth.
-            if let Some(put) = pse.filter(|_| matches || pse_depth >= se_depth) {
-                self.put_prev_entity(es, now, put);
-                pse = self.h.parent_entity(es, put);
-            }
-            if let Some(set) = se.filter(|_| matches || se_depth >= pse_depth) {
-                self.set_next_entity(es, now, set);
-                se = self.h.parent_entity(es, set);
-            }
-            if matches {
-                break;
-            }
-        }
-        self.h.curr = next;
-    }
-
-    fn put_prev_entity(&mut self, es: &mut Entities, now: u64, se: TaskId) {
-        if self.h.bandwidth_used() {
-            let group = es[se].group;
-            if es[se].on_rq {
-                self.update_curr(es, now, group);
-            }
-            self.check_cfs_rq_runtime(es, now, group);
-        }
-        self.rq_mut(es, se).put_prev_entity(es, now);
-        match es[se].my_q {
-            _ if !es[se].on_rq => {}
-            0 => self.h.age_only(es[se].group),
-            my_q => self.h.update_load_avg(es, my_q, UpdateFlags::empty()),
-        }
-        self.h.cfs_rq_of(es, se).curr = None;
-    }
-
-    fn set_next_entity(&mut self, es: &mut Entities, now: u64, se: TaskId) {
-        if !self.rqs[0].rules.pick_clears_buddies {
-            self.clear_buddies(es, se);
-        }
-        match es[se].my_q {
-            _ if !es[se].on_rq => {}
-            0 => self.h.age(es[se].group),
-            my_q => self.h.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG),
-        }
-        self.rq_mut(es, se).set_next_entity(es, now, se);
-        self.h.cfs_rq_of(es, se).curr = Some(se);
     }
 
     /// Removes an entity from the buddies, and the groups that are there for it (`clear_buddies()`).
@@ -498,63 +424,6 @@ impl GroupedCfsRq {
         }
     }
 
-    /// Takes a task off its run queue and the CPU while `change` is applied to its nice value or policy
-    /// (`set_user_nice()`, `__sched_setscheduler()`).
-    pub(in crate::runqueue) fn set_load_weight(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        change: impl FnOnce(&mut Entity),
-    ) -> Resched {
-        let (queued, running) = (es[task].on_rq, self.h.curr == Some(task));
-        if queued {
-            self.dequeue_task(es, now, task, DequeueFlags::SAVE);
-        }
-        if running {
-            self.switch(es, now, None);
-        }
-        let old = u64::from(es[task].load.weight);
-        change(&mut es[task]);
-        es[task].load = LoadWeight::of(es[task].policy, es[task].nice);
-        self.h.reweight_task(es, task, old);
-        if queued {
-            let _ = self.enqueue_task(es, now, task, EnqueueFlags::empty());
-        }
-        if running {
-            let chain = std::iter::successors(Some(task), |&se| self.h.parent_entity(es, se));
-            let chain: SmallVec<[TaskId; 8]> = chain.collect();
-            chain.into_iter().for_each(|se| self.set_next_entity(es, now, se));
-            self.h.curr = Some(task);
-        }
-        Resched::No
-    }
-
-    /// Changes a task's nice value (`set_user_nice()`). Returns whether to reschedule.
-    pub(in crate::runqueue) fn set_user_nice(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        nice: i8,
-        need_resched: bool,
-    ) -> Preempted {
-        let old_nice = es[task].nice;
-        if nice == old_nice {
-            return Preempted::default();
-        }
-        let _ = self.set_load_weight(es, now, task, |e| e.nice = nice);
-        if !es[task].on_rq || self.rqs[0].nr_queued == 1 {
-            return Preempted::default();
-        }
-        let asks = if self.h.curr == Some(task) {
-            nice > old_nice
-        } else {
-            self.check_preempt_wakeup(es, now, task, WakeFlags::empty(), need_resched)
-        };
-        Resched::Now.when(asks).into()
-    }
-
     /// Whether so many tasks are on the running task's own run queue that the hrtick is not restarted
     /// (`hrtick_update()`).
     pub(in crate::runqueue) fn hrtick_update_restarts(&self, es: &Entities) -> bool {
@@ -570,6 +439,30 @@ impl GroupedCfsRq {
             }
         }
         Ok(())
+    }
+}
+
+impl Switches for GroupedCfsRq {
+    fn put_prev_entity(&mut self, es: &mut Entities, now: u64, se: TaskId) -> Resched {
+        if self.h.bandwidth_used() {
+            let group = es[se].group;
+            if es[se].on_rq {
+                self.update_curr(es, now, group);
+            }
+            self.check_cfs_rq_runtime(es, now, group);
+        }
+        self.rq_mut(es, se).put_prev_entity(es, now);
+        self.h.put_prev_entity(es, se);
+        Resched::No
+    }
+
+    fn set_next_entity(&mut self, es: &mut Entities, now: u64, se: TaskId, _: bool) -> bool {
+        if !self.rqs[0].rules.pick_clears_buddies {
+            self.clear_buddies(es, se);
+        }
+        self.h.set_next_entity(es, se);
+        self.rq_mut(es, se).set_next_entity(es, now, se);
+        false
     }
 }
 

@@ -14,7 +14,7 @@ use super::wakeup_preempt_fair::Compared;
 use crate::pelt::{MIN_SHARES, UpdateFlags};
 use crate::runqueue::task_group::{Counts, Hierarchy};
 use crate::runqueue::{
-    DequeueFlags, Dequeued, EnqueueFlags, Entities, Entity, Hrtick, Preempted, Prev, Resched, Switch, TaskId, Tick,
+    DequeueFlags, Dequeued, EnqueueFlags, Entities, Hrtick, Preempted, Resched, Switch, TaskId, Tick,
 };
 use crate::select::WakeFlags;
 use smallvec::SmallVec;
@@ -242,10 +242,8 @@ impl FlatEevdfRq {
         }
     }
 
-    /// Takes the running task off if it blocks or exits, and gives the CPU to the task that should have it
-    /// (`__schedule()`). The caller clears the need-resched flags.
-    pub(in crate::runqueue) fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
-        self.try_to_block_task(es, now, prev);
+    /// Gives the CPU to the task that should have it (`__schedule()`). The caller clears the need-resched flags.
+    pub(in crate::runqueue) fn schedule(&mut self, es: &mut Entities, now: u64) -> Switch {
         let mut reaped = Reaped::new();
         let next = self.pick_task_fair(es, now, true, &mut reaped);
         if next != self.h.curr {
@@ -260,18 +258,10 @@ impl FlatEevdfRq {
         Switch { next, reaped }
     }
 
-    /// Takes the running task off if it blocks or exits (`try_to_block_task()`).
-    fn try_to_block_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
-        if let Some(curr) = self.h.curr.filter(|_| prev != Prev::Runs) {
-            let special = if prev == Prev::Exits { DequeueFlags::SPECIAL } else { DequeueFlags::empty() };
-            let _ = self.dequeue_task(es, now, curr, DequeueFlags::SLEEP | special);
-        }
-    }
-
-    /// A higher class takes the CPU (`put_prev_task_fair()`).
-    pub(in crate::runqueue) fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
-        self.try_to_block_task(es, now, prev);
+    /// Takes the CPU from the running task (`put_prev_task_fair()`).
+    pub(in crate::runqueue) fn put_prev_task(&mut self, es: &mut Entities, now: u64) -> Resched {
         self.put_prev(es, now, None);
+        Resched::No
     }
 
     /// The task that should run (`pick_task_fair()`). Delayed tasks that are picked before it leave and are added to
@@ -296,15 +286,11 @@ impl FlatEevdfRq {
         let Some(curr) = self.h.curr else { return };
         let mut up = Some(curr);
         while let Some(se) = up {
-            let (my_q, group) = (es[se].my_q, es[se].group);
+            let group = es[se].group;
             if es[se].on_rq {
                 let _ = self.update_curr(es, now, group);
-                match my_q {
-                    0 => self.h.age_only(group),
-                    _ => self.h.update_load_avg(es, my_q, UpdateFlags::empty()),
-                }
             }
-            self.h.of[group as usize].curr = None;
+            self.h.put_prev_entity(es, se);
             let shared = next.is_some_and(|next| self.ancestors(es, next).any(|other| es[other].group == group));
             up = self.h.parent_entity(es, se).filter(|_| !shared);
         }
@@ -318,23 +304,18 @@ impl FlatEevdfRq {
     }
 
     /// Gives the CPU to a task: because it was `picked`, or back to it after a change (`set_next_task_fair()`).
-    fn set_next_task(&mut self, es: &mut Entities, now: u64, task: TaskId, picked: bool) {
+    pub(in crate::runqueue) fn set_next_task(&mut self, es: &mut Entities, now: u64, task: TaskId, picked: bool) {
         let chain: SmallVec<[TaskId; 8]> = self.ancestors(es, task).collect();
         let mut weight = NICE_0_LOAD;
         for se in chain {
             let (my_q, group) = (es[se].my_q, es[se].group);
             if self.h.of[group as usize].curr.is_none() {
-                match my_q {
-                    _ if !es[se].on_rq => {}
-                    0 => self.h.age(group),
-                    _ => self.h.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG),
-                }
+                self.h.set_next_entity(es, se);
                 if my_q != 0 {
                     let e = &mut es[se];
                     e.exec_start = now;
                     e.prev_sum_exec_runtime = e.sum_exec_runtime;
                 }
-                self.h.of[group as usize].curr = Some(se);
             }
             if self.h.bandwidth_used() {
                 // "ensure bandwidth has been allocated on our new cfs_rq"
@@ -409,73 +390,6 @@ impl FlatEevdfRq {
         self.rq.clear_buddies(curr);
         let _ = self.update_curr_eevdf(es, now);
         self.rq.forfeit(es, curr);
-    }
-
-    /// Takes a task off the queue and the CPU while `change` is applied.
-    pub(in crate::runqueue) fn sched_change(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        change: impl FnOnce(&mut Entity),
-    ) -> Resched {
-        let (queued, running) = (es[task].on_rq, self.h.curr == Some(task));
-        let mut resched = Resched::No;
-        if queued {
-            resched |= self.dequeue_task(es, now, task, DequeueFlags::SAVE).resched;
-        }
-        if running {
-            self.put_prev(es, now, None);
-        }
-        let old = u64::from(es[task].load.weight);
-        change(&mut es[task]);
-        self.h.reweight_task(es, task, old);
-        if queued {
-            resched |= self.enqueue_task(es, now, task, EnqueueFlags::empty());
-        }
-        if running {
-            self.set_next_task(es, now, task, false);
-        }
-        resched
-    }
-
-    /// Applies `change`, a change of nice value or policy, and sets the weight that follows from it.
-    pub(in crate::runqueue) fn set_load_weight(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        change: impl FnOnce(&mut Entity),
-    ) -> Resched {
-        let change = self.rq.weight_change(change);
-        self.sched_change(es, now, task, change)
-    }
-
-    /// Changes a task's nice value (`set_user_nice()`, `prio_changed_fair()`).
-    pub(in crate::runqueue) fn set_user_nice(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        nice: i8,
-        need_resched: bool,
-    ) -> Preempted {
-        let old_nice = es[task].nice;
-        if nice == old_nice {
-            return Preempted::default();
-        }
-        let queued = es[task].on_rq;
-        let resched = self.set_load_weight(es, now, task, |e| e.nice = nice) | self.h.asks.resched;
-        if !queued || self.h.of[0].nr.queued == 1 {
-            return resched.into();
-        }
-        if self.h.curr == Some(task) {
-            return (resched | Resched::Now.when(nice > old_nice)).into();
-        }
-        let need_resched = need_resched || resched.is_now();
-        let mut preempted = self.wakeup_preempt(es, now, task, WakeFlags::empty(), need_resched);
-        preempted.resched |= resched;
-        preempted
     }
 
     /// Checks the run queue against the entities and what the hierarchy has of it.

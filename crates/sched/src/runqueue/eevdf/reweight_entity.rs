@@ -121,7 +121,10 @@ impl<const GROUPS: bool> EevdfRq<GROUPS> {
 
     /// `change`, a change of nice value or policy, and the weight that follows from it.
     #[inline]
-    pub(super) fn weight_change<F: FnOnce(&mut Entity)>(&self, change: F) -> impl FnOnce(&mut Entity) + use<GROUPS, F> {
+    pub(in crate::runqueue) fn weight_change<F: FnOnce(&mut Entity)>(
+        &self,
+        change: F,
+    ) -> impl FnOnce(&mut Entity) + use<GROUPS, F> {
         let rules = self.rules;
         move |e: &mut Entity| {
             change(e);

@@ -19,12 +19,11 @@ use super::pick_eevdf::Reaped;
 use super::wakeup_preempt_fair::Compared;
 use crate::pelt::UpdateFlags;
 use crate::runqueue::cfs_bandwidth::Throttles;
-use crate::runqueue::task_group::{Counts, Hierarchy};
+use crate::runqueue::task_group::{Counts, Hierarchy, Switches};
 use crate::runqueue::{
-    DequeueFlags, Dequeued, EnqueueFlags, Entities, Entity, Hrtick, Preempted, Prev, Resched, Switch, TaskId, Tick,
+    DequeueFlags, Dequeued, EnqueueFlags, Entities, Entity, Hrtick, Preempted, Resched, Switch, TaskId, Tick,
 };
 use crate::select::WakeFlags;
-use smallvec::SmallVec;
 use wakelab_kernel::{GroupReweight, ThrottleForm};
 
 /// One CPU's EEVDF run queues of all groups.
@@ -40,11 +39,6 @@ impl GroupedEevdfRq {
     pub(in crate::runqueue) fn new(rq: &EevdfRq, h: Hierarchy) -> Self {
         let rqs = h.of.iter().map(|_| rq.for_groups()).collect();
         GroupedEevdfRq { h, rqs }
-    }
-
-    /// The root's run queue.
-    pub(in crate::runqueue) fn root(&self) -> &EevdfRq<true> {
-        &self.rqs[0]
     }
 
     /// Whether a task is the next buddy of its group.
@@ -331,10 +325,8 @@ impl GroupedEevdfRq {
         true
     }
 
-    /// Takes the running task off if it blocks or exits, and gives the CPU to the task that should have it
-    /// (`__schedule()`). The caller clears the need-resched flags.
-    pub(in crate::runqueue) fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
-        self.try_to_block_task(es, now, prev);
+    /// Gives the CPU to the task that should have it (`__schedule()`). The caller clears the need-resched flags.
+    pub(in crate::runqueue) fn schedule(&mut self, es: &mut Entities, now: u64) -> Switch {
         let mut reaped = Reaped::new();
         let next = self.pick_task_fair(es, now, &mut reaped);
         if next != self.h.curr {
@@ -343,20 +335,9 @@ impl GroupedEevdfRq {
         Switch { next, reaped }
     }
 
-    /// Takes the running task off if it blocks or exits (`__schedule()`; since 6.13 `try_to_block_task()`).
-    fn try_to_block_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
-        if let Some(curr) = self.h.curr.filter(|_| prev != Prev::Runs) {
-            let special = if prev == Prev::Exits { DequeueFlags::SPECIAL } else { DequeueFlags::empty() };
-            let _ = self.dequeue_task(es, now, curr, DequeueFlags::SLEEP | special);
-        }
-    }
-
-    /// A higher class takes the CPU (`put_prev_task_fair()`).
-    pub(in crate::runqueue) fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
-        self.try_to_block_task(es, now, prev);
-        if self.h.curr.is_some() {
-            let _ = self.switch(es, now, None);
-        }
+    /// Takes the CPU from the running task (`put_prev_task_fair()`).
+    pub(in crate::runqueue) fn put_prev_task(&mut self, es: &mut Entities, now: u64) -> Resched {
+        self.switch(es, now, None)
     }
 
     /// The task that should run (`pick_task_fair()`). Delayed tasks that are picked before it leave and are added to
@@ -420,86 +401,6 @@ impl GroupedEevdfRq {
             reaped.push(se);
         }
         None
-    }
-
-    /// Gives the CPU to another task: "only change the part that actually changes" (`pick_next_task_fair()`; in 7.2
-    /// `put_prev_task_fair()` and `set_next_task_fair()`).
-    fn switch(&mut self, es: &mut Entities, now: u64, next: Option<TaskId>) -> Resched {
-        let (mut pse, mut se) = (self.h.curr, next);
-        let mut resched = Resched::No;
-        if let (None, Some(next)) = (pse, next) {
-            self.set_next_task(es, now, next, self.h.params.rules.set_downwards, true);
-            return resched;
-        }
-        loop {
-            let depth = |rqs: &Self, se: Option<TaskId>| se.map(|se| rqs.h.depth(es, se));
-            let (pse_depth, se_depth) = (depth(self, pse), depth(self, se));
-            let of = |se: Option<TaskId>| se.map(|se| es[se].group);
-            let matches = of(pse) == of(se);
-            // None, above the root's, is less than any depth.
-            if let Some(put) = pse.filter(|_| matches || pse_depth >= se_depth) {
-                resched |= self.put_prev_entity(es, now, put);
-                pse = self.h.parent_entity(es, put);
-            }
-            if let Some(set) = se.filter(|_| matches || se_depth >= pse_depth) {
-                let throttled = self.set_next_entity(es, now, set, true);
-                if let Some(next) = next.filter(|_| throttled) {
-                    es[next].throttle_work = true;
-                }
-                se = self.h.parent_entity(es, set);
-            }
-            if matches {
-                break;
-            }
-        }
-        self.h.curr = next;
-        resched
-    }
-
-    /// Gives an idle CPU to a task: because it was `picked`, or back to it after a change (`set_next_task_fair()`).
-    fn set_next_task(&mut self, es: &mut Entities, now: u64, next: TaskId, downwards: bool, picked: bool) {
-        let chain = std::iter::successors(Some(next), |&se| self.h.parent_entity(es, se));
-        let mut chain: SmallVec<[TaskId; 8]> = chain.collect();
-        if downwards {
-            chain.reverse();
-        }
-        for se in chain {
-            es[next].throttle_work |= self.set_next_entity(es, now, se, picked);
-        }
-        self.h.curr = Some(next);
-    }
-
-    fn put_prev_entity(&mut self, es: &mut Entities, now: u64, se: TaskId) -> Resched {
-        let (my_q, group) = (es[se].my_q, es[se].group);
-        let mut resched = Resched::No;
-        if es[se].on_rq {
-            resched = self.update_curr(es, now, group);
-        }
-        if self.h.form() != ThrottleForm::Tasks {
-            self.check_cfs_rq_runtime(es, now, group);
-        }
-        self.rqs[group as usize].put_prev_entity(es, now);
-        match my_q {
-            _ if !es[se].on_rq => {}
-            0 => self.h.age_only(group),
-            _ => self.h.update_load_avg(es, my_q, UpdateFlags::empty()),
-        }
-        self.h.of[group as usize].curr = None;
-        resched
-    }
-
-    /// `set_next_entity()`. Returns whether the queue is throttled, which the task has to know (7.2).
-    fn set_next_entity(&mut self, es: &mut Entities, now: u64, se: TaskId, picked: bool) -> bool {
-        self.clear_buddies(es, se);
-        match es[se].my_q {
-            _ if !es[se].on_rq => {}
-            0 => self.h.age(es[se].group),
-            my_q => self.h.update_load_avg(es, my_q, UpdateFlags::UPDATE_TG),
-        }
-        self.rq_mut(es, se).set_next_entity(es, now, se, picked);
-        self.h.cfs_rq_of(es, se).curr = Some(se);
-        // "ensure bandwidth has been allocated on our new cfs_rq"
-        self.h.form() == ThrottleForm::Tasks && self.h.account_cfs_rq_runtime(es, es[se].group, 0)
     }
 
     /// Removes an entity from the buddies, and the groups that are there for it (`clear_buddies()`).
@@ -583,73 +484,6 @@ impl GroupedEevdfRq {
         self.rqs[group as usize].forfeit(es, curr);
     }
 
-    /// Takes a task off its run queue and the CPU while `change` is applied.
-    pub(in crate::runqueue) fn sched_change(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        change: impl FnOnce(&mut Entity),
-    ) -> Resched {
-        let (queued, running) = (es[task].on_rq, self.h.curr == Some(task));
-        let mut resched = Resched::No;
-        if queued {
-            resched |= self.dequeue_task(es, now, task, DequeueFlags::SAVE).resched;
-        }
-        if running {
-            resched |= self.switch(es, now, None);
-        }
-        let old = u64::from(es[task].load.weight);
-        change(&mut es[task]);
-        self.h.reweight_task(es, task, old);
-        if queued {
-            resched |= self.enqueue_task(es, now, task, EnqueueFlags::empty());
-        }
-        if running {
-            self.set_next_task(es, now, task, false, false);
-        }
-        resched
-    }
-
-    /// Applies `change`, a change of nice value or policy, and sets the weight that follows from it.
-    pub(in crate::runqueue) fn set_load_weight(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        change: impl FnOnce(&mut Entity),
-    ) -> Resched {
-        let change = self.rqs[0].weight_change(change);
-        self.sched_change(es, now, task, change)
-    }
-
-    /// Changes a task's nice value (`set_user_nice()`, `prio_changed_fair()`).
-    pub(in crate::runqueue) fn set_user_nice(
-        &mut self,
-        es: &mut Entities,
-        now: u64,
-        task: TaskId,
-        nice: i8,
-        need_resched: bool,
-    ) -> Preempted {
-        let old_nice = es[task].nice;
-        if nice == old_nice {
-            return Preempted::default();
-        }
-        let queued = es[task].on_rq;
-        let resched = self.set_load_weight(es, now, task, |e| e.nice = nice) | self.h.asks.resched;
-        if !queued || self.h.of[0].nr_queued == 1 {
-            return resched.into();
-        }
-        if self.h.curr == Some(task) {
-            return (resched | Resched::Now.when(nice > old_nice)).into();
-        }
-        let need_resched = need_resched || resched.is_now();
-        let mut preempted = self.wakeup_preempt(es, now, task, WakeFlags::empty(), need_resched);
-        preempted.resched |= resched;
-        preempted
-    }
-
     /// Checks all run queues against the entities and what the hierarchy has of them.
     pub(in crate::runqueue) fn validate(&self, es: &Entities) -> Result<(), String> {
         for (number, (rq, of)) in self.rqs.iter().zip(&self.h.of).enumerate() {
@@ -664,6 +498,30 @@ impl GroupedEevdfRq {
             }
         }
         Ok(())
+    }
+}
+
+impl Switches for GroupedEevdfRq {
+    fn put_prev_entity(&mut self, es: &mut Entities, now: u64, se: TaskId) -> Resched {
+        let group = es[se].group;
+        let mut resched = Resched::No;
+        if es[se].on_rq {
+            resched = self.update_curr(es, now, group);
+        }
+        if self.h.form() != ThrottleForm::Tasks {
+            self.check_cfs_rq_runtime(es, now, group);
+        }
+        self.rqs[group as usize].put_prev_entity(es, now);
+        self.h.put_prev_entity(es, se);
+        resched
+    }
+
+    fn set_next_entity(&mut self, es: &mut Entities, now: u64, se: TaskId, picked: bool) -> bool {
+        self.clear_buddies(es, se);
+        self.h.set_next_entity(es, se);
+        self.rq_mut(es, se).set_next_entity(es, now, se, picked);
+        // "ensure bandwidth has been allocated on our new cfs_rq"
+        self.h.form() == ThrottleForm::Tasks && self.h.account_cfs_rq_runtime(es, es[se].group, 0)
     }
 }
 

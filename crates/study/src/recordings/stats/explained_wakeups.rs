@@ -7,10 +7,9 @@ use crate::recordings::stats::Stats;
 use crate::recordings::threads::on_threads;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use wakelab_events::{ReadError, Row, TopoFile};
-use wakelab_sched::select::{Decision, Event, Reason};
+use std::path::Path;
+use wakelab_events::ReadError;
+use wakelab_sched::select::Reason;
 
 /// Why a wake-up is explained, in the order of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,51 +25,17 @@ pub enum WhyExplained {
 pub struct ExplainedWakeup {
     /// Why it is shown.
     pub why: WhyExplained,
-    /// The recording.
-    pub file: PathBuf,
-    /// The row.
-    pub row: Row,
-    /// The topology of the machine.
-    pub topo: Arc<TopoFile>,
-    /// The steps of the decision, in order.
-    pub steps: Vec<Event>,
-    /// The decision.
-    pub decision: Decision,
-    /// Whether features were switched, so that it need not be the kernel's decision.
-    pub switched: bool,
-    /// The time from the wake-up until the wakee ran, ns, if it is known.
-    pub wait_ns: Option<u64>,
+    /// The explanation.
+    pub explained: Explained<'static>,
 }
 
 impl ExplainedWakeup {
-    /// Copies an explanation.
-    pub fn of(explained: &Explained<'_>, why: WhyExplained) -> Self {
-        ExplainedWakeup {
-            why,
-            file: explained.file.to_owned(),
-            row: explained.row.clone(),
-            topo: Arc::clone(explained.topo),
-            steps: explained.steps.to_vec(),
-            decision: explained.decision,
-            switched: explained.switched,
-            wait_ns: match why {
-                WhyExplained::Slowest(ns) => Some(ns),
-                _ => explained.wait_ns,
-            },
-        }
-    }
-
-    /// Returns it as an explanation.
-    pub fn explained(&self) -> Explained<'_> {
-        Explained {
-            file: &self.file,
-            row: &self.row,
-            topo: &self.topo,
-            steps: &self.steps,
-            decision: self.decision,
-            switched: self.switched,
-            wait_ns: self.wait_ns,
-        }
+    fn of(explained: Explained<'_>, why: WhyExplained) -> Self {
+        let wait_ns = match why {
+            WhyExplained::Slowest(ns) => Some(ns),
+            WhyExplained::First(_) => explained.wait_ns,
+        };
+        ExplainedWakeup { why, explained: Explained { wait_ns, ..explained.into_owned() } }
     }
 }
 
@@ -86,8 +51,9 @@ pub(crate) fn of_folder(
     let mut found = Vec::new();
     for file in files {
         explain_file(&file, &Decider::as_recorded(), &Filter::default(), &(), |explained| {
-            let row = explained.row;
-            found.extend(why(row.t_ns, row.wakee.pid).map(|why| ExplainedWakeup::of(explained, why)));
+            if let Some(why) = why(explained.row.t_ns, explained.row.wakee.pid) {
+                found.push(ExplainedWakeup::of(explained, why));
+            }
             true
         })?;
     }
@@ -103,13 +69,14 @@ pub fn explained_wakeups(stats: &Stats) -> Vec<ExplainedWakeup> {
     }
     let of_files: Vec<_> = of_files.into_iter().collect();
     let of_files: Vec<_> = on_threads(|| of_files.into_par_iter().map(|(file, only)| first_of(file, only)).collect());
-    let mut first: BTreeMap<Reason, ExplainedWakeup> = BTreeMap::new();
+    let mut first: BTreeMap<Reason, Explained<'static>> = BTreeMap::new();
     for (reason, one) in of_files.into_iter().flatten() {
-        if first.get(&reason).is_none_or(|first| !first.row.stable && one.row.stable) {
+        if first.get(&reason).is_none_or(|first| is_better(&one, first)) {
             first.insert(reason, one);
         }
     }
-    let mut found: Vec<ExplainedWakeup> = first.into_values().collect();
+    let of_reason = |(reason, explained)| ExplainedWakeup { why: WhyExplained::First(reason), explained };
+    let mut found: Vec<ExplainedWakeup> = first.into_iter().map(of_reason).collect();
     let slowest = stats.values().filter_map(|tally| tally.charts.as_ref()?.slowest.as_ref());
     if let Some(slow) = slowest.max_by_key(|slow| slow.wait_ns) {
         let only = HashSet::from([(slow.t_ns, slow.pid)]);
@@ -123,16 +90,19 @@ pub fn explained_wakeups(stats: &Stats) -> Vec<ExplainedWakeup> {
     found
 }
 
-fn first_of(file: &Path, only: HashSet<(u64, i64)>) -> BTreeMap<Reason, ExplainedWakeup> {
-    let mut first: BTreeMap<Reason, ExplainedWakeup> = BTreeMap::new();
+fn first_of(file: &Path, only: HashSet<(u64, i64)>) -> BTreeMap<Reason, Explained<'static>> {
+    let mut first: BTreeMap<Reason, Explained<'static>> = BTreeMap::new();
     let filter = Filter { only: Some(only), ..Filter::default() };
     let _ = explain_file(file, &Decider::as_recorded(), &filter, &(), |explained| {
         let reason = explained.decision.reason;
-        let better = first.get(&reason).is_none_or(|one| !one.row.stable && explained.row.stable);
-        if better {
-            first.insert(reason, ExplainedWakeup::of(explained, WhyExplained::First(reason)));
+        if first.get(&reason).is_none_or(|first| is_better(&explained, first)) {
+            first.insert(reason, explained.into_owned());
         }
         true
     });
     first
+}
+
+fn is_better(one: &Explained<'_>, first: &Explained<'_>) -> bool {
+    !first.row.stable && one.row.stable
 }
