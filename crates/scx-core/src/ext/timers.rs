@@ -11,7 +11,7 @@ pub const KTIME_MAX: u64 = i64::MAX as u64;
 pub struct StartedTimer {
     /// When, ns.
     pub at: u64,
-    /// Its number, which [`Ops::timer`] gets back.
+    /// Its number, which [`Ops::timer`](crate::ops::Ops::timer) gets back.
     pub number: u32,
     /// On which CPU.
     pub cpu: Cpu,
@@ -36,8 +36,8 @@ impl Ext {
         started.filter(|(_, (at, _))| *at < KTIME_MAX).map(|(number, (at, cpu))| StartedTimer { at, number, cpu })
     }
 
-    /// How many of the timers that the caller was told of will not expire ([`Ops::timer_is_set`]), until it has
-    /// forgotten them.
+    /// How many of the timers that the caller was told of will not expire
+    /// ([`Ops::timer_is_set`](crate::ops::Ops::timer_is_set)), until it has forgotten them.
     pub fn stale_timers(&mut self) -> &mut usize {
         &mut self.stale_timers
     }

@@ -20,7 +20,7 @@ impl Ext {
     }
 
     /// `check_rq_for_timeouts()` of each CPU: ends the scheduler if a task has been runnable for too long, with how it
-    /// came to that ([`Exit::chain`]).
+    /// came to that ([`Exit::chain`](crate::ops::Exit::chain)).
     pub fn check_for_timeouts(&mut self) {
         let limit = u64::from(self.timeout_ms()) * 1_000_000;
         let late = |task: &Entity| self.now > task.runnable_at + limit;
