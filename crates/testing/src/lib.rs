@@ -30,9 +30,9 @@ pub mod check_page;
 pub mod check_recording;
 #[cfg(feature = "workload")]
 pub mod check_rt_app;
-#[cfg(feature = "scheduler")]
+#[cfg(feature = "scx-bpf")]
 pub mod check_scheduler;
-#[cfg(feature = "scheduler-source")]
+#[cfg(feature = "scx-fetch")]
 pub mod check_scheduler_source;
 #[cfg(feature = "study")]
 pub mod check_study;

@@ -13,7 +13,8 @@ use wakelab_study::capture::{CaptureOptions, Captured, capture};
 
 pub const EXAMPLE: &str = "\
 Example:
-  wakelab capture crates/cli/tests/data/sis-prop-6.1 -o captured.toml --machine test-8c";
+  wakelab capture crates/cli/tests/data/sis-prop-6.1 -o captured.toml \\
+    --machine test-8c";
 
 /// `wakelab capture`.
 #[derive(Debug, clap::Args)]

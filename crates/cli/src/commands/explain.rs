@@ -348,7 +348,7 @@ fn earliest(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadErro
 /// Explains the wake-ups after which the wakee waited longest.
 fn slowest(args: &Args, most: usize, page: &mut Explanations) -> anyhow::Result<Vec<ReadError>> {
     let decider = args.decider()?;
-    let (sources, mut errors) = stats::sources(&args.recordings.files);
+    let (sources, mut errors) = sources(&args.recordings.files);
     let mut found = Vec::new();
     // Nothing is printed before all is known.
     let bar = Bar::new(&sources.iter().flat_map(|source| source.wakeups()).collect::<Vec<_>>(), false);

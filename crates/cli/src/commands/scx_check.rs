@@ -22,7 +22,8 @@ use wakelab_workload::from_toml;
 
 pub const EXAMPLE: &str = "\
 Example:
-  wakelab scx-check crates/bpf/tests/data/scx_simple.bpf.o --machine test-2c --budget 4";
+  wakelab scx-check crates/bpf/tests/data/scx_simple.bpf.o \\
+    --machine test-2c --budget 4";
 
 /// `wakelab scx-check`.
 #[derive(Debug, clap::Args)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use wakelab_cli::in_process::Call;
 
 const SIMPLE: &str = "scx:../bpf/tests/data/scx_simple.bpf.o";
-const HANGS: &str = "scx:../scheduler/tests/data/hangs.bpf.o,scx.mode=1";
+const HANGS: &str = "scx:../scx-bpf/tests/data/hangs.bpf.o,scx.mode=1";
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

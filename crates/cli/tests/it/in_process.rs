@@ -27,7 +27,7 @@ fn ended(args: &[&str]) -> Ended {
 
 #[test]
 fn the_output_is_the_programs() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the clone");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let recording = root.join("data/recordings/6.12-C-hb.csv.gz").display().to_string();
     let compare: Vec<&str> =
         ["compare"].into_iter().chain(SIDES).chain(SHORT).chain(["--base=SIS_UTIL", "--with=NO_SIS_UTIL"]).collect();

@@ -310,7 +310,7 @@ fn inputs_are_opened_in_one_place() {
         "perfetto",
         "playground",
         "report",
-        "scheduler-source",
+        "scx-fetch",
         "study",
         "workload",
     ];
@@ -332,7 +332,7 @@ fn inputs_are_opened_in_one_place() {
     let mut elsewhere = Vec::new();
     for name in CRATES {
         let mut files = Vec::new();
-        sources(&root.join(name).join("src"), &mut files);
+        sources(&root.join("crates").join(name).join("src"), &mut files);
         for file in files {
             let text = fs::read_to_string(&file).expect("a source");
             let code = text.split("#[cfg(test)]\nmod").next().unwrap_or_default().replace("ParquetFile::open(", "");

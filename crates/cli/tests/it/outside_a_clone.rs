@@ -95,7 +95,7 @@ fn the_quickstart_prints_published_figures() {
     let json: Value = serde_json::from_str(&out).expect("JSON");
     assert!(out.contains("197.3") && json["rows"].as_array().is_some_and(|rows| rows.len() == 3), "{out}");
     // Wherever they were unpacked: the same seed gives the same bytes.
-    assert_eq!(json["published"][0], "data/experiments/../published/sis_util-results.csv");
+    assert_eq!(json["published"][0], "experiments/../published/sis_util-results.csv");
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn wakelab_is_without() -> bool {
 #[test]
 fn a_clone_has_what_its_script_makes_and_only_a_page_is_replaced() {
     let clone = tempdir().expect("a folder");
-    fs::create_dir_all(clone.path().join("playground")).expect("made");
+    fs::create_dir_all(clone.path().join("crates/playground")).expect("made");
     fs::create_dir_all(clone.path().join("target/playground")).expect("made");
     fs::create_dir_all(clone.path().join("docs")).expect("made");
     fs::write(clone.path().join("crates/playground/build"), "").expect("written");

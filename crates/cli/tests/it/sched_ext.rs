@@ -67,7 +67,7 @@ fn what_is_wrong_is_told_before_anything_runs() {
         ("v7.2", format!("{SIMPLE},scx.fifo_sched=300"), "fifo_sched"),
         ("v7.2", "scx.fifo_sched=1".to_owned(), "expected scx:NAME, too"),
         ("v6.1", SIMPLE.to_owned(), "has no sched_ext"),
-        ("v6.12", "scx:../scheduler/tests/data/scx_qmap.bpf.o".to_owned(), "which the kernel does not have"),
+        ("v6.12", "scx:../scx-bpf/tests/data/scx_qmap.bpf.o".to_owned(), "which the kernel does not have"),
     ];
     for (kernel, with, error) in cases {
         let output = compare(kernel, &with);

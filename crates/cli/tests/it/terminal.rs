@@ -120,7 +120,7 @@ const WITHOUT: [&str; 2] = ["import", "playground"];
 fn the_examples_of_help_work() {
     let mut seen = 0;
     for command in COMMANDS.into_iter().filter(|command| !command.contains(' ') && !WITHOUT.contains(command)) {
-        let help = help(command).replace("\\\n", "");
+        let help = help(command).split("\\\n").map(str::trim_start).collect::<String>();
         let after = help.split("\nExample").nth(1).expect("examples");
         for line in after.lines().skip(1).take_while(|line| line.starts_with("  ")) {
             let typed = line.trim().split("  ").filter(|part| !part.trim().is_empty()).collect::<Vec<_>>();
