@@ -121,7 +121,7 @@ fn inputs_that_are_not_there_are_named_or_stated() {
 fn what_the_simulator_writes_is_counted_as_it_was_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let compare = "compare --machine test-8c --kernel v6.1 --workload hackbench:process-pipe --load 1 --base SIS_UTIL \
-                   --with NO_SIS_UTIL --time 60ms --settle 20ms --no-cache --events ev --format json";
+                   --with NO_SIS_UTIL --time 20ms --settle 10ms --no-cache --events ev --format json";
     let output = wakelab(folder.path(), &compare.split_whitespace().collect::<Vec<_>>());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let compared: Value = serde_json::from_slice(&output.stdout).expect("JSON");

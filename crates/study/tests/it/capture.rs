@@ -9,30 +9,17 @@ use wakelab_study::runs::cache::{Cached, Store};
 use wakelab_testing::recovery::{Class, MS, again, captured, class, made, original, recorded, recover, show};
 use wakelab_workload::Op;
 
-/// Half loaded, and overloaded: of these many messages find their reader awake. What is `Not` has a row that is not
-/// like the original, which docs/production-to-whatif.md names; its throughput is.
-#[test]
-fn benchmarks_are_recovered() {
-    let rt_app = |file: &str| format!("{}/../workload/tests/rt-app/{file}.json", env!("CARGO_MANIFEST_DIR"));
-    let (video, dependent) = (rt_app("video-short"), rt_app("tutorial/example7"));
-    let (small, phone) = (["test-8c", "v6.1"], ["pixel6", "v5.18-eas"]);
-    let cases = [
-        (small, "netperf:TCP_RR", "4", [120, 60], Likeness::Faithful),
-        (small, "netperf:UDP_RR", "4", [120, 60], Likeness::Faithful),
-        (small, "tbench:loopback", "4", [120, 60], Likeness::Roughly),
-        (small, "tbench:loopback", "16", [120, 60], Likeness::Not),
-        (small, "sysbench:oltp_read_write", "4", [300, 200], Likeness::Roughly),
-        (small, "will-it-scale:context_switch1", "4", [120, 60], Likeness::Roughly),
-        (small, "hackbench:process-sockets", "1", [200, 60], Likeness::Roughly),
-        (small, "schbench:requests", "4", [500, 1000], Likeness::Faithful),
-        (small, "schbench:requests", "16", [500, 1000], Likeness::Not),
-        (small, "schbench:normal", "1", [600, 2000], Likeness::Not),
-        (phone, "jankbench:mean", "1", [3200, 2000], Likeness::Not),
-        (phone, &video, "1", [500, 1000], Likeness::Not),
-        (small, &dependent, "1", [500, 1000], Likeness::Roughly),
-    ];
+/// What is captured: machine and kernel, workload, load, the times before and while it is measured in ms, and the least
+/// likeness.
+type Case<'a> = ([&'a str; 2], &'a str, &'a str, [u64; 2], Likeness);
+
+const SMALL: [&str; 2] = ["test-8c", "v6.1"];
+
+/// The throughput of each capture is that of its original. What is `Not` has a row that is not like the original, which
+/// docs/production-to-whatif.md names.
+fn are_recovered(cases: &[Case]) {
     let mut wrong = String::new();
-    for ([machine, kernel], workload, load, ms, at_least) in cases {
+    for &([machine, kernel], workload, load, ms, at_least) in cases {
         let of = original(machine, kernel, workload, load, ["", ""], ms);
         let found = recover(&of);
         println!("{}", show(workload, &found));
@@ -43,6 +30,41 @@ fn benchmarks_are_recovered() {
         }
     }
     assert!(wrong.is_empty(), "not recovered:\n{wrong}");
+}
+
+/// Half loaded, and overloaded: of these many messages find their reader awake.
+#[test]
+fn benchmarks_that_send_messages_are_recovered() {
+    are_recovered(&[
+        (SMALL, "netperf:TCP_RR", "4", [120, 60], Likeness::Faithful),
+        (SMALL, "netperf:UDP_RR", "4", [120, 60], Likeness::Faithful),
+        (SMALL, "tbench:loopback", "4", [120, 60], Likeness::Roughly),
+        (SMALL, "tbench:loopback", "16", [120, 60], Likeness::Not),
+        (SMALL, "sysbench:oltp_read_write", "4", [300, 200], Likeness::Roughly),
+        (SMALL, "will-it-scale:context_switch1", "4", [120, 60], Likeness::Roughly),
+        (SMALL, "hackbench:process-sockets", "1", [200, 60], Likeness::Roughly),
+    ]);
+}
+
+#[test]
+fn schbench_is_recovered() {
+    are_recovered(&[
+        (SMALL, "schbench:requests", "4", [500, 1000], Likeness::Faithful),
+        (SMALL, "schbench:requests", "16", [500, 1000], Likeness::Not),
+        (SMALL, "schbench:normal", "1", [600, 2000], Likeness::Not),
+    ]);
+}
+
+#[test]
+fn frames_and_files_of_rt_app_are_recovered() {
+    let rt_app = |file: &str| format!("{}/../workload/tests/rt-app/{file}.json", env!("CARGO_MANIFEST_DIR"));
+    let (video, dependent) = (rt_app("video-short"), rt_app("tutorial/example7"));
+    let phone = ["pixel6", "v5.18-eas"];
+    are_recovered(&[
+        (phone, "jankbench:mean", "1", [3200, 2000], Likeness::Not),
+        (phone, &video, "1", [500, 1000], Likeness::Not),
+        (SMALL, &dependent, "1", [500, 1000], Likeness::Roughly),
+    ]);
 }
 
 /// Writers that wait for room in a pipe are no stream: who depends on whom is not found. What a message costs depends

@@ -2,7 +2,7 @@
 //! against its numbers. Short runs: the committed experiment measures longer.
 
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{CompareRow, RunProgress, compare};
+use wakelab_study::compare::{CompareRow, Experiment, RunProgress, compare};
 use wakelab_study::experiment::{Given, Spec};
 use wakelab_study::runners::Simulator;
 use wakelab_study::runs::RunId;
@@ -27,13 +27,13 @@ fn spec(workload: &str, load: &str, [settle, time]: [u64; 2]) -> Spec {
     spec
 }
 
-fn compared(spec: &Spec) -> Vec<CompareRow> {
-    let experiment = spec.resolve().expect("a sound experiment");
+fn compared(spec: &Spec, base_only: bool) -> Vec<CompareRow> {
+    let experiment = Experiment { base_only, ..spec.resolve().expect("a sound experiment") };
     compare(&Simulator, &experiment, 0, &Silent, &AtomicBool::new(false)).expect("runs that end").rows
 }
 
-fn rows(load: &str) -> Vec<CompareRow> {
-    compared(&spec("netperf:TCP_RR", load, [300, 60]))
+fn rows(load: &str, base_only: bool) -> Vec<CompareRow> {
+    compared(&spec("netperf:TCP_RR", load, [300, 60]), base_only)
 }
 
 /// The posting's table (`data/published/sis_util-vanilla-search-stats.csv`): se_eff, dom_eff, fast_rate, success_rate.
@@ -74,7 +74,7 @@ fn assert_near(what: &str, load: &str, simulated: Option<f64>, published: f64, w
 
 #[test]
 fn vanilla_search_statistics_and_the_flip_are_the_published_ones() {
-    for row in rows("84,140,224") {
+    for row in rows("84,140,224", false) {
         let [se_eff, dom_eff, fast_rate, success_rate] = published("netperf,TCP_RR", &row.load);
         let search = &row.base.search;
         let load = &row.load;
@@ -95,7 +95,7 @@ fn vanilla_search_statistics_and_the_flip_are_the_published_ones() {
 
 #[test]
 fn few_tasks_take_the_fast_path() {
-    let row = &rows("56")[0];
+    let row = &rows("56", true)[0];
     let fast_rate = row.base.search.fast_rate_pct.expect("there were searches");
     assert!(fast_rate > 99.8, "{fast_rate}, published 99.96");
 }
@@ -106,7 +106,7 @@ fn few_tasks_take_the_fast_path() {
 fn searches_of_schbench_fail_as_published() {
     let mut spec = spec("schbench:normal", "3,5,6", [500, 2_000]);
     spec.workloads[0].params = vec![("sleeptime".to_owned(), Given::by_flag("params", 0))];
-    for row in compared(&spec) {
+    for row in compared(&spec, true) {
         let [_, dom_eff, fast_rate, success_rate] = published("schbench,normal", &row.load);
         let (search, load) = (&row.base.search, &row.load);
         // With 3 there are hardly any searches of the domain, and the statistics of all others are not in doubt.
