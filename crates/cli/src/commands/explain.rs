@@ -19,7 +19,7 @@ use wakelab_sched::select::Reason;
 use wakelab_study::recordings::explain::{Explained, Filter, explain_file, why_no_row};
 use wakelab_study::recordings::scx_wakeups::{Routes, ScxWakeup, is_scx, scx_wakeups};
 use wakelab_study::recordings::summary::summarize;
-use wakelab_study::recordings::{decision_files, sample, stats};
+use wakelab_study::recordings::{decision_files, sample, sources, stats};
 use wakelab_study::{Decider, Progress};
 
 pub const EXAMPLE: &str = "\

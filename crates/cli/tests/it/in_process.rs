@@ -38,7 +38,7 @@ fn the_output_is_the_programs() {
         &["conform", &recording],
         &["list", "machines"],
     ] {
-        let program = wakelab(root, args);
+        let program = wakelab(&root, args);
         let found = ended(args);
         assert_eq!(found.exit.map(i32::from), program.status.code(), "{args:?}");
         assert_eq!(String::from_utf8_lossy(&found.out), String::from_utf8_lossy(&program.stdout), "{args:?}");
