@@ -3,6 +3,7 @@
 //! With `WAKELAB_BLESS=1` what the program prints is written to the pages, to be read through before it is committed.
 
 use crate::support::wakelab;
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -194,16 +195,16 @@ fn rerun(path: &Path) -> (String, usize) {
 /// Where it differs, what the page should have is printed. A block that shows output has one command.
 #[test]
 fn the_commands_of_the_book_print_what_it_says() {
-    let mut all = 0;
-    for path in pages() {
-        let (expected, ran) = rerun(&path);
-        all += ran;
+    let check = |path: &PathBuf| {
+        let (expected, ran) = rerun(path);
         if blesses() {
-            fs::write(&path, &expected).expect("written");
+            fs::write(path, &expected).expect("written");
         } else {
-            assert_eq!(read(&path), expected, "{}", path.display());
+            assert_eq!(read(path), expected, "{}", path.display());
         }
-    }
+        ran
+    };
+    let all: usize = pages().par_iter().map(check).sum();
     assert!(all >= 20, "{all} commands");
 }
 
