@@ -4,7 +4,7 @@
 mod support;
 
 use proptest::prelude::*;
-use support::million;
+use support::many;
 use wakelab_scx_policy as c;
 
 /// Fractional bits of what is compared: far more than the scheduler has.
@@ -57,7 +57,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(million())]
+    #![proptest_config(many())]
 
     #[test]
     fn a_task_weighs_what_fair_gives_it(own in weight(), levels in prop::collection::vec(level(), 0..16)) {

@@ -3,7 +3,7 @@
 mod support;
 
 use proptest::prelude::*;
-use support::million;
+use support::many;
 use wakelab_sched::boost::BoostForm;
 use wakelab_sched::pelt::util_est::{_task_util_est, UTIL_AVG_UNCHANGED, UtilEstRules, util_est_update};
 use wakelab_sched::pelt::{___update_load_avg, ___update_load_sum, LOAD_AVG_MAX, RqClock, Scale, SchedAvg, decay_load};
@@ -45,7 +45,7 @@ fn delta() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(million())]
+    #![proptest_config(many())]
 
     #[test]
     fn sums_and_averages_are_the_models(

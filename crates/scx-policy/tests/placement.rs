@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use std::sync::LazyLock;
-use support::{System, features, million, preset, two_llcs, wakeup};
+use support::{System, features, many, preset, two_llcs, wakeup};
 use wakelab_kernel::Feature;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::SchedDomains;
@@ -27,7 +27,7 @@ fn up_to_40_bits() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(million())]
+    #![proptest_config(many())]
 
     #[test]
     fn nr_idle_scan_is_the_models(

@@ -10,10 +10,11 @@ use wakelab_sched::select::{
     AsymView, IdleView, LlcView, MaskView, PolicyView, RqView, ScanClock, WakeFlags, Wakee, Waker, Wakeup,
 };
 
-/// A million cases of each property.
-pub fn million() -> Config {
+/// 100,000 cases of each property, or as many as `PROPTEST_CASES` says: `./test many-cases` has a million.
+pub fn many() -> Config {
     let beside = FileFailurePersistence::WithSource("proptest-regressions");
-    Config { cases: 1_000_000, failure_persistence: Some(Box::new(beside)), ..Config::default() }
+    let from_env = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    Config { cases: from_env.unwrap_or(100_000), failure_persistence: Some(Box::new(beside)), ..Config::default() }
 }
 
 /// The kernel whose forms the scheduler has: those of 7.2, and of 6.1 for SIS_PROP, which 7.2 has no more.

@@ -199,8 +199,12 @@ fn clock() -> impl Strategy<Value = ScanClock> {
 
 /// Cases of all kernels, machines, states and tasks.
 pub fn case() -> impl Strategy<Value = Case> {
-    let version =
-        prop::sample::select(vec![Version::V5_3, Version::V5_10, Version::V6_1, Version::V6_12, Version::V7_2]);
+    case_of(vec![Version::V5_3, Version::V5_10, Version::V6_1, Version::V6_12, Version::V7_2])
+}
+
+/// Cases of these kernels.
+pub fn case_of(versions: Vec<Version>) -> impl Strategy<Value = Case> {
+    let version = prop::sample::select(versions);
     let limit = prop_oneof![Just(0i32), 1i32..4, 0i32..20, 0i32..140];
     let hints = prop::collection::vec((any::<bool>(), limit), 5);
     let rows = prop::collection::vec(any::<u128>(), 137).prop_map(Rows);
