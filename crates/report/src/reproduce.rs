@@ -10,7 +10,7 @@ use crate::table::{table, text as table_text};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use wakelab_study::compare::Class;
-use wakelab_study::reproduce::{Plan, Scoreboard, Scored, ScoredTable, Summary, distance, record};
+use wakelab_study::reproduce::{Plan, Scoreboard, Scored, ScoredTable, Summary, distance, ledger};
 
 /// The scoreboard for a terminal.
 pub fn text(board: &Scoreboard) -> String {
@@ -326,7 +326,7 @@ fn json_row(row: &Scored) -> Value {
 /// Every published difference with its simulation, a line each.
 pub fn csv(board: &Scoreboard) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in record(board) {
+    for row in ledger(board) {
         writer.serialize(row).expect("writing to memory does not fail");
     }
     String::from_utf8(writer.into_inner().expect("writing to memory does not fail")).expect("CSV is UTF-8")

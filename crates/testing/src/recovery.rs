@@ -9,7 +9,7 @@ use wakelab_study::Progress;
 use wakelab_study::capture::{CaptureOptions, Captured, Facts, Fidelity, RunTimes, capture, experiment, fidelity};
 use wakelab_study::compare::{CompareRow, Comparison, Experiment, compare};
 use wakelab_study::experiment::Spec;
-use wakelab_study::runners::{Recording, Simulator};
+use wakelab_study::runners::{EventWriter, Simulator};
 use wakelab_study::runs::Runner;
 
 /// Shows no progress.
@@ -41,7 +41,7 @@ pub fn made(experiment: &Experiment, runner: &dyn Runner) -> Comparison {
 /// Runs the base side and writes its events to `folder`; returns the transactions a second.
 pub fn recorded(experiment: &Experiment, folder: &Path) -> f64 {
     let events = EventFolder::new(folder).expect("a new folder");
-    let recording = Recording { events: Some(&events), traces: None, others: &Simulator };
+    let recording = EventWriter { events: Some(&events), traces: None, others: &Simulator };
     let one = Experiment { base_only: true, repeats: 1, ..experiment.clone() };
     let run = &made(&one, &recording).rows[0].base.runs[0];
     run.done as f64 * 1e9 / run.measured_ns as f64

@@ -18,7 +18,7 @@ use wakelab_study::compare::{Comparison, Experiment, Matrix, Until, compare};
 use wakelab_study::experiment::{Given, MatrixSpec, REPEATS_MAX, Spec};
 use wakelab_study::fail_if::FailIf;
 use wakelab_study::recordings::trace::TraceFolder;
-use wakelab_study::runners::{Pictured, Pictures, Recording, serve_runs};
+use wakelab_study::runners::{EventWriter, Pictured, Pictures, serve_runs};
 use wakelab_study::runs::Runner;
 use wakelab_study::verdict::{JudgedRow, Verdict, verdict};
 
@@ -193,7 +193,7 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
     let simulator =
         if events.is_some() { CachedSimulator::without_cache() } else { CachedSimulator::open(&flags.cache)?.fenced() };
     let found = simulator.with(|runner| -> Result<_, String> {
-        let recording = Recording { events: events.as_ref(), traces: traces.as_ref(), others: runner };
+        let recording = EventWriter { events: events.as_ref(), traces: traces.as_ref(), others: runner };
         let writes = events.is_some() || traces.is_some();
         let first: &dyn Runner = if writes { &recording } else { runner };
         let pictured = html.as_ref().map(|_| Pictured::new(first, writes.then_some(recording)));

@@ -25,7 +25,7 @@ use wakelab_study::capture::{
 };
 use wakelab_study::compare::{Comparison, Variant, compare};
 use wakelab_study::experiment::AddedSide;
-use wakelab_study::runners::{Pictured, Pictures, Recording, Simulator};
+use wakelab_study::runners::{EventWriter, Pictured, Pictures, Simulator};
 use wakelab_study::runs::Runner;
 
 pub const EXAMPLE: &str = "\
@@ -285,7 +285,7 @@ fn simulated(settle_ns: u64, captured: &Captured, machine: &Machine, side: &Vari
     experiment.base_only = true;
     let folder = tempfile::tempdir().context("a temporary folder for the events of the simulation")?;
     let events = EventFolder::new(&folder.path().join("events"))?;
-    let recording = Recording { events: Some(&events), traces: None, others: &Simulator };
+    let recording = EventWriter { events: Some(&events), traces: None, others: &Simulator };
     let bar = RunBar::new();
     let done = compare(&recording, &experiment, 1, &bar, stop_flag());
     bar.finish();

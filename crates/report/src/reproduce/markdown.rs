@@ -4,7 +4,7 @@ use super::{beside_line, compared, effort, excluded, facts, locks, missed, name,
 use crate::VERSION;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use wakelab_study::reproduce::{Known, Scoreboard, Scored, ScoredTable, by_benchmark, record};
+use wakelab_study::reproduce::{Known, Scoreboard, Scored, ScoredTable, by_benchmark, ledger};
 
 /// The page.
 pub fn markdown(board: &Scoreboard) -> String {
@@ -46,7 +46,7 @@ pub fn markdown(board: &Scoreboard) -> String {
 
 /// By benchmark and kind of machine, how often an effect was predicted that is real, and a real one predicted.
 fn by_kind(board: &Scoreboard, text: &mut String) {
-    let found = by_benchmark(&record(board));
+    let found = by_benchmark(&ledger(board));
     if found.is_empty() {
         return;
     }

@@ -4,17 +4,17 @@
 //! simulates each distinct case once and scores the tables. The class of a row depends on the noise of the posting
 //! itself ([`noise_pct`](crate::compare::noise_pct)).
 
+mod ledger;
 mod plan;
 mod quantity;
-mod record;
 mod score;
 mod scoreboard;
 mod tables;
 
 pub use crate::compare::SearchRates;
+pub use ledger::{Known, LedgerRow, MachineKind, SMALL_LLC, by_benchmark, known, ledger, shipped};
 pub use plan::{Plan, PlannedTable, plan};
 pub use quantity::{Quantity, SideBySide, TurbostatColumn};
-pub use record::{Known, MachineKind, RecordRow, SMALL_LLC, by_benchmark, known, record, shipped};
 pub use score::{Summary, distance};
 pub(crate) use scoreboard::{Choice, PartialProgress, experiment, scored};
 pub use scoreboard::{Effort, Scoreboard, Scored, ScoredTable, reproduce};

@@ -3,7 +3,7 @@
 //! [`stats_and_pictures`](crate::recordings::stats::stats_and_pictures) reads recordings. Both use a bounded amount of
 //! memory.
 
-use super::recording::{Recording, run_info};
+use super::event_writer::{EventWriter, run_info};
 use super::run_listener::{Picture, RunListener};
 use super::simulator::run_with;
 use crate::compare::CompareRow;
@@ -51,14 +51,14 @@ impl Pictures {
 /// A runner that makes the first repeat of each side itself, with a picture, and passes on other runs.
 pub struct Pictured<'a> {
     runner: &'a dyn Runner,
-    recording: Option<Recording<'a>>,
+    recording: Option<EventWriter<'a>>,
     found: Mutex<HashMap<Case, Picture>>,
 }
 
 impl<'a> Pictured<'a> {
     /// Creates a runner that passes other runs on to `runner`. `recording` writes the first repeats to files, if that
     /// is wanted.
-    pub fn new(runner: &'a dyn Runner, recording: Option<Recording<'a>>) -> Self {
+    pub fn new(runner: &'a dyn Runner, recording: Option<EventWriter<'a>>) -> Self {
         Pictured { runner, recording, found: Mutex::default() }
     }
 

@@ -18,7 +18,7 @@ use wakelab_sched::select::{Cx, Decision, Rules, Select, select_task_rq_fair};
 use wakelab_sim::{Outcome, Setup};
 use wakelab_study::compare::{Comparison, Experiment, compare};
 use wakelab_study::experiment::{Given, Spec};
-use wakelab_study::runners::{Recording, Simulator};
+use wakelab_study::runners::{EventWriter, Simulator};
 use wakelab_study::runs::{RunId, Runner, Why};
 
 /// Counts what `RunStats` does not.
@@ -49,7 +49,7 @@ impl Sink for Counts {
 }
 
 /// Makes each run twice: once to be recorded, once to be counted.
-struct Twice<'a>(Recording<'a>, Mutex<Vec<(RunId, Counts)>>);
+struct Twice<'a>(EventWriter<'a>, Mutex<Vec<(RunId, Counts)>>);
 
 impl Runner for Twice<'_> {
     fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
@@ -78,7 +78,7 @@ fn record(machine: &str, kernel: &str, workload: &str, load: &str, (base, with):
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = temporary.path().join("events");
     let events = EventFolder::new(&folder).expect("a new folder");
-    let recording = Recording { events: Some(&events), traces: None, others: &Simulator };
+    let recording = EventWriter { events: Some(&events), traces: None, others: &Simulator };
     let runner = Twice(recording, Mutex::default());
     let found = compare(&runner, &experiment, 0, &(), &AtomicBool::new(false)).expect("all runs go well");
     let counts = runner.1.into_inner().unwrap();

@@ -51,7 +51,7 @@ impl fmt::Display for MachineKind {
 
 /// A published difference with its simulation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RecordRow {
+pub struct LedgerRow {
     /// The table.
     pub table: String,
     /// The machine.
@@ -75,7 +75,7 @@ pub struct RecordRow {
 }
 
 /// The rows of a scoreboard that are differences of a benchmark.
-pub fn record(board: &Scoreboard) -> Vec<RecordRow> {
+pub fn ledger(board: &Scoreboard) -> Vec<LedgerRow> {
     let of_table = board.tables.iter().flat_map(|table| table.rows.iter().map(|row| (table.name.clone(), row)));
     let mut machines: BTreeMap<String, Option<(String, MachineKind)>> = BTreeMap::new();
     let mut workloads: BTreeMap<String, String> = BTreeMap::new();
@@ -84,8 +84,8 @@ pub fn record(board: &Scoreboard) -> Vec<RecordRow> {
         let of_machine =
             || wakelab_machine::get(&recipe.machine).ok().map(|it| (it.name.clone(), MachineKind::of(&it)));
         let (machine, kind) = machines.entry(recipe.machine.clone()).or_insert_with(of_machine).clone()?;
-        let workload = workloads.entry(recipe.workload.clone()).or_insert_with(|| in_record(&recipe.workload));
-        Some(RecordRow {
+        let workload = workloads.entry(recipe.workload.clone()).or_insert_with(|| in_ledger(&recipe.workload));
+        Some(LedgerRow {
             table,
             machine,
             kind,
@@ -101,9 +101,9 @@ pub fn record(board: &Scoreboard) -> Vec<RecordRow> {
     of_table.filter_map(row).collect()
 }
 
-/// What a workload is called in the record: a file by the benchmark and case in it, as comparisons of it are, wherever
+/// What a workload is called in the ledger: a file by the benchmark and case in it, as comparisons of it are, wherever
 /// it lies.
-fn in_record(workload: &str) -> String {
+fn in_ledger(workload: &str) -> String {
     if wakelab_workload::names().iter().any(|name| name == workload) {
         return workload.to_owned();
     }
@@ -111,7 +111,7 @@ fn in_record(workload: &str) -> String {
     described.map_or_else(|_| workload.to_owned(), |it| format!("{}:{}", it.benchmark, it.case))
 }
 
-/// The record of a benchmark on a kind of machines.
+/// The ledger of a benchmark on a kind of machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Known {
     /// The benchmark: `netperf`.
@@ -145,8 +145,8 @@ impl fmt::Display for Known {
     }
 }
 
-/// The record by benchmark and kind of machine, in their order.
-pub fn by_benchmark(rows: &[RecordRow]) -> Vec<Known> {
+/// The ledger by benchmark and kind of machine, in their order.
+pub fn by_benchmark(rows: &[LedgerRow]) -> Vec<Known> {
     let mut found: BTreeMap<(&str, MachineKind), Known> = BTreeMap::new();
     for row in rows {
         let benchmark = row.workload.split(':').next().unwrap_or_default();
@@ -171,10 +171,10 @@ pub fn by_benchmark(rows: &[RecordRow]) -> Vec<Known> {
 }
 
 /// The rows that come with the program: what `wakelab reproduce --repeat 1 --format csv` printed for docs/evidence.md.
-const RECORD: &str = include_str!("record.csv");
+const LEDGER: &str = include_str!("ledger.csv");
 
-/// The record of each benchmark of a comparison on machines like its own, in the order of its rows. A benchmark of
-/// which no published difference is on such a machine is left out. All of the record is of the fair class: of a
+/// The ledger of each benchmark of a comparison on machines like its own, in the order of its rows. A benchmark of
+/// which no published difference is on such a machine is left out. All of the ledger is of the fair class: of a
 /// scheduler of sched_ext, and of one beside the fair class, it says nothing.
 pub fn known(comparison: &Comparison) -> Vec<Known> {
     if !comparison.schedulers.is_empty() {
@@ -190,17 +190,17 @@ pub fn known(comparison: &Comparison) -> Vec<Known> {
 }
 
 /// The rows that come with the program.
-pub fn shipped() -> Vec<RecordRow> {
-    let rows = csv::Reader::from_reader(RECORD.as_bytes()).into_deserialize().collect::<Result<_, _>>();
-    rows.expect("record.csv was written by this program")
+pub fn shipped() -> Vec<LedgerRow> {
+    let rows = csv::Reader::from_reader(LEDGER.as_bytes()).into_deserialize().collect::<Result<_, _>>();
+    rows.expect("ledger.csv was written by this program")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row(workload: &str, published_pct: f64, simulated_pct: f64) -> RecordRow {
-        RecordRow {
+    fn row(workload: &str, published_pct: f64, simulated_pct: f64) -> LedgerRow {
+        LedgerRow {
             table: "t".to_owned(),
             machine: "test-8c".to_owned(),
             kind: MachineKind::SmallLlcs,
@@ -222,7 +222,7 @@ mod tests {
             row("netperf:UDP_RR", 1.0, 20.0),
             row("netperf:UDP_RR", 1.0, 2.0),
             row("tbench:loopback", 60.0, 1.0),
-            RecordRow { kind: MachineKind::LargeLlcs, ..row("tbench:loopback", 8.0, 9.0) },
+            LedgerRow { kind: MachineKind::LargeLlcs, ..row("tbench:loopback", 8.0, 9.0) },
         ];
         let known = by_benchmark(&rows);
         assert_eq!(known.len(), 3);
@@ -248,9 +248,9 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_record_has_the_published_flip() {
+    fn the_shipped_ledger_has_the_published_flip() {
         let rows = shipped();
-        let flip = |row: &&RecordRow| row.machine == "intel-1s56c112t" && row.workload == "netperf:TCP_RR";
+        let flip = |row: &&LedgerRow| row.machine == "intel-1s56c112t" && row.workload == "netperf:TCP_RR";
         assert!(rows.iter().filter(flip).any(|row| row.published_pct > 190.0 && row.simulated_pct > 150.0));
     }
 }

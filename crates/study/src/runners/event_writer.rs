@@ -12,7 +12,7 @@ use wakelab_sim::{Outcome, Setup};
 /// A runner that writes every event of each run to one folder, and the first repeat of each case and side as a trace to
 /// another. A run that fails or is stopped leaves no file.
 #[derive(Clone, Copy)]
-pub struct Recording<'a> {
+pub struct EventWriter<'a> {
     /// The folder of events, if they are wanted.
     pub events: Option<&'a EventFolder>,
     /// The folder of traces, if they are wanted.
@@ -21,7 +21,7 @@ pub struct Recording<'a> {
     pub others: &'a dyn Runner,
 }
 
-impl Recording<'_> {
+impl EventWriter<'_> {
     fn traces(&self, id: &RunId) -> Option<&TraceFolder> {
         self.traces.filter(|_| id.repeat == 0)
     }
@@ -68,7 +68,7 @@ impl Recording<'_> {
     }
 }
 
-impl Runner for Recording<'_> {
+impl Runner for EventWriter<'_> {
     fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
         self.record(id, setup, measure, None, stop)
     }
