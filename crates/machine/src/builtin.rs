@@ -74,8 +74,8 @@ pub fn all() -> Vec<Machine> {
 }
 
 /// Returns the machine of a name or a path: what ends in `.toml` or contains a `/` is a path. If no built-in machine
-/// has the name, the machine is read from `machines/NAME.toml` in the current folder, or from `data/machines/NAME.toml`,
-/// where a clone has them.
+/// has the name, the machine is read from `machines/NAME.toml` in the current folder, or from
+/// `data/machines/NAME.toml`, where a clone has them.
 ///
 /// # Errors
 ///

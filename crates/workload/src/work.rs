@@ -10,8 +10,8 @@ pub struct Work {
     pub ns: u64,
     /// The amount is drawn uniformly from `ns` minus and plus this part of it, %, 0 to 100.
     pub jitter_pct: u32,
-    /// The number, from 1, of the distribution in [`Workload::distributions`](crate::Workload::distributions) from which
-    /// the amount is drawn, in place of `jitter_pct`.
+    /// The number, from 1, of the distribution in [`Workload::distributions`](crate::Workload::distributions) from
+    /// which the amount is drawn, in place of `jitter_pct`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution: Option<NonZeroU32>,
 }

@@ -1,5 +1,5 @@
-//! What makes the runs of comparisons: the simulator alone, with what happens written to files ([`EventWriter`]), with a
-//! picture ([`Pictured`]), or in a process of its own ([`Fence`](crate::runs::fence::Fence)).
+//! What makes the runs of comparisons: the simulator alone, with what happens written to files ([`EventWriter`]), with
+//! a picture ([`Pictured`]), or in a process of its own ([`Fence`](crate::runs::fence::Fence)).
 
 mod event_writer;
 mod fenced;
