@@ -2,7 +2,7 @@
 # together may take, were set. What is not there (QEMU, a compiler, a mirror, the kernel, a machine fast enough) is said
 # in one line, "not run: ...", and ends with code 77, which ./test counts as skipped. With WAKELAB_VM=1 it is a failure;
 # WAKELAB_VM=0 runs nothing.
-me=$(basename "$(dirname "$(readlink -f "$0")")")/$(basename "$0")
+me=$(realpath --relative-to "$vm/../.." "$0")
 case ${WAKELAB_VM:-} in
     0) echo "$me: not run: WAKELAB_VM is 0" >&2; exit 77 ;;
     '' | 1) ;;
@@ -20,7 +20,7 @@ or_not_run() {
     local code=0
     "$@" 2>"$work/said" || code=$?
     if [ $code != 125 ] || [ "${WAKELAB_VM:-}" = 1 ]; then cat "$work/said" >&2; fi
-    if [ $code = 125 ]; then not_run "$(grep -m 1 -E '^(vm|scx)/' "$work/said" || echo "$1 ended with 125")"; fi
+    if [ $code = 125 ]; then not_run "$(grep -m 1 -E '^(tools/vm|crates/scx-wakelab)/' "$work/said" || echo "$1 ended with 125")"; fi
     return $code
 }
 [ "$(uname -m)" = x86_64 ] || not_run "this machine is no x86-64"
