@@ -21,7 +21,6 @@ const UPWARDS: [(&str, &str, &str, &str); 55] = [
     ("events", "table", "recording", "the version of its schema"),
     ("events", "table", "simulated", "the version of its schema"),
     ("kernel", "feature", "setting", "Setting, which Switches reads beside features"),
-    ("kernel", "sd_flags", "preset", "Preset::of_release(), which has the names of flags"),
     ("machine", "energy_model", "machine", "Machine, whose energy model it derives"),
     ("machine", "ensemble", "machine", "Machine, whose ensembles it reads"),
     ("page", "section", "page", "Page, which holds the data of all sections"),
