@@ -1,4 +1,4 @@
-//! The control flow of a placement: `select_task_rq_fair()` of `src/bpf/select_task_rq_fair.h` and what it calls, on a
+//! The control flow of a placement: `select_task_rq_fair()` of `crates/scx-wakelab/src/bpf/select_task_rq_fair.h` and what it calls, on a
 //! machine whose state is given.
 //!
 //! The kernel's helpers are stubbed (`kernel_stub.h`): one thread makes one wake-up at a time, so that no claim is ever

@@ -31,7 +31,7 @@ fn check(scheduler: &str, machines: &[&str], budget: u32) -> Checked {
 
 const SIMPLE: &str = "crates/bpf/tests/data/scx_simple.bpf.o";
 
-/// `study/examples/scx_digests` does the same with more workloads.
+/// `crates/study/examples/scx_digests.rs` does the same with more workloads.
 #[test]
 fn random_runs_are_the_same_each_time_and_for_any_number_of_jobs() {
     let machines = ["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s", "intel-kaby-lake-4c8t"];
