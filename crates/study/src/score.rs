@@ -1,6 +1,6 @@
 //! One number for a candidate: how much better it is on a panel of machines, kernels and loads.
 //!
-//! The number is the weighted geometric mean of the differences of all rows ([`crate::weighted_mean`]). Both sides of
+//! The number is the weighted geometric mean of the differences of all rows ([`weighted_mean`]). Both sides of
 //! a row, and all candidates, have the same seeds, so that smaller differences between candidates can be seen. If the
 //! panel gives candidates up, each first runs the fast rung. One that loses more there than the panel
 //! allows is given up, and has that number.
