@@ -1,5 +1,5 @@
-//! The functions of `crates/scx-wakelab/src/bpf/policy.h` as this machine's compiler makes them. What they mean, with units and sources,
-//! is said there and at the functions of `sched` that the tests hold them against.
+//! The functions of `crates/scx-wakelab/src/bpf/policy.h` as this machine's compiler makes them. What they mean, with
+//! units and sources, is said there and at the functions of `sched` that the tests hold them against.
 //!
 //! It may use a C compiler. It exists for its own tests, and is part of no program.
 

@@ -1,5 +1,5 @@
-//! The control flow of a placement: `select_task_rq_fair()` of `crates/scx-wakelab/src/bpf/select_task_rq_fair.h` and what it calls, on a
-//! machine whose state is given.
+//! The control flow of a placement: `select_task_rq_fair()` of `crates/scx-wakelab/src/bpf/select_task_rq_fair.h` and
+//! what it calls, on a machine whose state is given.
 //!
 //! The kernel's helpers are stubbed (`kernel_stub.h`): one thread makes one wake-up at a time, so that no claim is ever
 //! lost to another waker. The program keeps its state in static variables, as BPF does, so there is one [`Machine`] at
