@@ -26,7 +26,7 @@ pub struct Args {
     /// A table is named after its file or folder.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// The folder of the tables; `published` if left out.
+    /// The folder of the tables; `published`, or `data/published` as in a clone, if left out.
     ///
     /// Without such a folder, the program's own tables are used. Other rows of the same tables are simulated in the
     /// same way, and so is every folder in it with table.toml and rows.csv: `wakelab docs reproduce`.
@@ -81,22 +81,23 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     // A folder of one's own, or that of a clone.
     let usual = ["published", "data/published"].map(Path::new).into_iter().find(|folder| folder.is_dir());
     // The program's own files are needed until the end: machines and workloads beside the tables are read later.
-    let own = (args.published.is_none() && usual.is_none()).then(embedded::published).transpose()?;
-    let mut tables = match (&args.published, &own) {
-        (Some(folder), _) => tables(folder, &args.names).map_err(|error| anyhow::anyhow!("--published: {error}"))?,
-        (None, Some(own)) => tables(&own.path, &args.names)
-            .map_err(|error| anyhow::anyhow!("{error}\n  hint: `wakelab list tables` lists the names"))?,
+    let own;
+    let (folder, flag, hint) = match (&args.published, usual) {
+        (Some(folder), _) => (folder.as_path(), "--published: ", String::new()),
+        (None, Some(usual)) => {
+            let hint = format!(
+                "\n  hint: {}/ in this folder takes precedence over the program's own tables; run it elsewhere, or \
+                 name a folder: --published DIR",
+                usual.display()
+            );
+            (usual, "", hint)
+        }
         (None, None) => {
-            let usual = usual.expect("without a folder the program's own tables are read");
-            tables(usual, &args.names).map_err(|error| {
-                anyhow::anyhow!(
-                    "{error}\n  hint: {}/ in this folder takes precedence over the program's own tables; run it \
-                     elsewhere, or name a folder: --published DIR",
-                    usual.display()
-                )
-            })?
+            own = embedded::published()?;
+            (own.path.as_path(), "", "\n  hint: `wakelab list tables` lists the names".to_owned())
         }
     };
+    let mut tables = tables(folder, &args.names).map_err(|error| anyhow::anyhow!("{flag}{error}{hint}"))?;
     for path in &args.machine {
         let name = MachineFile::get(&path.to_string_lossy()).map_err(|error| anyhow::anyhow!("--machine: {error}"))?;
         let rows: usize = tables.iter_mut().map(|table| table.run_on(&name.machine.name, path)).sum();

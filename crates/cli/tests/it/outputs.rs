@@ -200,7 +200,7 @@ fn an_output_replaces_neither_an_input_nor_another_output() {
     let compare = [CASE, "--out same --html same"].join(" ");
     for (command, flag) in [
         ("run e.toml --no-cache --out e.toml", "--out"),
-        ("run e.toml --no-cache --html ../$/e.toml", "--html"),
+        ("run e.toml --no-cache --html ./../$/e.toml", "--html"),
         ("trace 6.12-C-hb.csv.gz --perfetto 6.12-C-hb.csv.gz", "--perfetto"),
         ("trace 6.12-C-hb.csv.gz --perfetto link", "--perfetto"),
         ("explain 6.12-C-hb.csv.gz --limit 1 --html second-name", "--html"),
