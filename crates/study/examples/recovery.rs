@@ -3,7 +3,7 @@
 //! The original is simulated with events and captured, and the capture is simulated on the same machine. Each of the
 //! switches is then asked of both.
 
-use wakelab_study::compare::Experiment;
+use wakelab_study::compare::Block;
 use wakelab_study::runners::Simulator;
 use wakelab_testing::recovery::{self, class, made, original, recover, show};
 
@@ -23,7 +23,7 @@ fn main() {
     }
     print!("{}", show(&format!("{workload} {load}"), &found));
     for with in switches {
-        let of = Experiment { repeats: REPEATS, ..of(with) };
+        let of = Block { repeats: REPEATS, ..of(with) };
         for (name, experiment) in [("original", of.clone()), ("captured", recovery::again(&found.captured, &of))] {
             let row = &made(&experiment, &Simulator).rows[0];
             println!("{with} {name}: {} {:+.1}% p {:.3?} {:?}", row.metric, row.compare_pct, row.p_value, class(row));

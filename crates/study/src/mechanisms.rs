@@ -3,7 +3,7 @@
 //! The first block of a [`MechanismTable`] is the full model. Each other block lacks one mechanism of
 //! [`wakelab_sim::Mechanisms`] and runs with the same seeds, so that the difference is the effect of the mechanism.
 
-use crate::compare::{CompareRow, Experiment, RunProgress, compare};
+use crate::compare::{Block, CompareRow, RunProgress, compare};
 use crate::runs::{RunFailed, Runner};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
@@ -87,7 +87,7 @@ pub struct MechanismTable {
 /// Returns the first run that failed, as [`compare`](crate::compare::compare()) does.
 pub fn mechanisms(
     runner: &dyn Runner,
-    experiment: &Experiment,
+    experiment: &Block,
     jobs: usize,
     progress: &dyn RunProgress,
     stop: &AtomicBool,

@@ -5,7 +5,7 @@
 //! panel gives candidates up, each first runs the fast rung. One that loses more there than the panel
 //! allows is given up, and has that number.
 
-use crate::compare::{Case, CompareRow, Comparison, Experiment, Matrix, MatrixComparison, RunProgress, compare_matrix};
+use crate::compare::{Block, Case, CompareRow, Comparison, Matrix, MatrixComparison, RunProgress, compare_matrix};
 use crate::experiment::{Panel, PanelPart, SpecError};
 use crate::reproduce::{Known, known};
 use crate::runners::serve_runs;
@@ -148,7 +148,7 @@ pub fn score(panel: &Panel, candidate: Candidate<'_>, scoring: &Scoring<'_>) -> 
         resolve(part, &panel.base, &panel.full)?;
     }
     no_row_twice(panel, &full)?;
-    serve_runs(fast.iter().chain(&full).flat_map(|matrix| &matrix.experiments));
+    serve_runs(fast.iter().chain(&full).flat_map(|matrix| &matrix.blocks));
     let first = || on_rung(&parts, &fast, Rung::Fast, scoring);
     match (candidate.last, panel.give_up_pct) {
         (Rung::Fast, _) => first(),
@@ -170,12 +170,9 @@ fn loses(mean: &WeightedMean, loss_pct: f64) -> bool {
 
 /// Two rows that are the same would count twice.
 fn no_row_twice(panel: &Panel, matrices: &[Matrix]) -> Result<(), ScoreError> {
-    let all: Vec<(&Experiment, &Case)> = matrices
-        .iter()
-        .flat_map(|of| &of.experiments)
-        .flat_map(|of| of.cases.iter().map(move |case| (of, case)))
-        .collect();
-    let same = |(a, of_a): (&Experiment, &Case), (b, of_b): (&Experiment, &Case)| {
+    let all: Vec<(&Block, &Case)> =
+        matrices.iter().flat_map(|of| &of.blocks).flat_map(|of| of.cases.iter().map(move |case| (of, case))).collect();
+    let same = |(a, of_a): (&Block, &Case), (b, of_b): (&Block, &Case)| {
         a.machine.name == b.machine.name
             && a.kernel.name == b.kernel.name
             && a.pinned == b.pinned
@@ -183,10 +180,10 @@ fn no_row_twice(panel: &Panel, matrices: &[Matrix]) -> Result<(), ScoreError> {
     };
     match all.iter().enumerate().find(|(at, row)| all[..*at].iter().any(|other| same(*other, **row))) {
         None => Ok(()),
-        Some((_, (experiment, case))) => Err(ScoreError::Panel(format!(
+        Some((_, (block, case))) => Err(ScoreError::Panel(format!(
             "{}: {} {} on {}, {} is in two parts, and would count twice\n  hint: give it a part of its own with a \
              higher `weight`",
-            panel.name, case.name, case.workload.load, experiment.machine.name, experiment.kernel.name
+            panel.name, case.name, case.workload.load, block.machine.name, block.kernel.name
         ))),
     }
 }
@@ -202,10 +199,7 @@ fn on_rung(parts: &[&PanelPart], matrices: &[Matrix], rung: Rung, scoring: &Scor
     if !found.complete {
         return Err(ScoreError::Stopped);
     }
-    let of_part = |(part, matrix): (&&PanelPart, &Matrix)| {
-        let rows = matrix.experiments.iter().map(|experiment| experiment.cases.len()).sum();
-        std::iter::repeat_n(part.weight, rows)
-    };
+    let of_part = |(part, matrix): (&&PanelPart, &Matrix)| std::iter::repeat_n(part.weight, matrix.rows());
     let weights: Vec<u32> = parts.iter().zip(matrices).flat_map(of_part).collect();
     let (rows, warnings) = (scored(&found, &weights), all.warnings);
     let mean = weighted_mean(&rows.iter().map(ScoredRow::of_mean).collect::<Vec<_>>());

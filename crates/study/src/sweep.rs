@@ -3,11 +3,11 @@
 //! Every run has a number, and what it is follows from its number alone. So any part of a sweep can be made anywhere,
 //! in any order, and has the same rows: on one machine by this module, or on many, which each make some of the parts.
 
-use crate::compare::{Case, Experiment, RunProgress, run_base};
+use crate::compare::{Block, Case, RunProgress, run_base};
 use crate::experiment::{AxisValue, Grid, Remembering, Shipped, SpecError, SweepSpec};
 use crate::runners::{Answer, Question, answer};
 use crate::runs::fence::worker::serve;
-use crate::runs::jobs::run_all;
+use crate::runs::jobs::run_jobs;
 use crate::runs::{RunFailed, RunId, Runner};
 use oorandom::Rand64;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ const NAMED_MAX: u64 = 64 << 20;
 
 /// The points of one machine of a grid.
 #[derive(Debug)]
-struct Block {
+struct GridMachine {
     grid: usize,
     machine: usize,
     /// The number of its first point in the space.
@@ -38,7 +38,7 @@ struct Block {
 /// A point of the space: what a run is, but for its repeat.
 #[derive(Debug)]
 struct Point {
-    block: usize,
+    machine: usize,
     /// Kernel, side and values of the tunables, as one number.
     combination: u64,
     kernel: usize,
@@ -47,21 +47,21 @@ struct Point {
     case: usize,
 }
 
-/// An experiment that has been looked up, with the block and the combination that it is of.
-type Kept = (usize, u64, Arc<Experiment>);
+/// A block that has been looked up, with the machine and the combination that it is of.
+type Kept = (usize, u64, Arc<Block>);
 
 /// A sweep whose names have been looked up.
 #[derive(Debug)]
 pub struct Sweep {
     spec: SweepSpec,
-    blocks: Vec<Block>,
+    machines: Vec<GridMachine>,
     /// The numbers of the points that were drawn, in ascending order; `None` for all.
     drawn: Option<Vec<u64>>,
     /// The points in the space.
     space: u64,
     /// Warnings about the workloads' files and the sides, each once.
     pub warnings: Vec<String>,
-    /// The last experiment that was looked up. Runs in a row mostly have the same.
+    /// The last block that was looked up. Runs in a row mostly have the same.
     kept: Mutex<Option<Kept>>,
 }
 
@@ -141,7 +141,7 @@ impl Sweep {
     /// # Errors
     /// Fails if one of these cannot be simulated, or if there are more than 10 million runs.
     pub fn new(spec: SweepSpec) -> Result<Self, SpecError> {
-        let (mut blocks, mut warnings, mut first) = (Vec::new(), Vec::new(), 0u64);
+        let (mut machines, mut warnings, mut first) = (Vec::new(), Vec::new(), 0u64);
         let too_many = |what: String| SpecError { place: spec.place.clone(), what, hint: None };
         for (at, grid) in spec.grids.iter().enumerate() {
             for machine in 0..grid.machines.len() {
@@ -152,7 +152,7 @@ impl Sweep {
                     let what = "the space has more points than a number of 64 bits can count";
                     return Err(too_many(what.to_owned()).with_hint("give fewer values"));
                 };
-                blocks.push(Block { grid: at, machine, first, cases });
+                machines.push(GridMachine { grid: at, machine, first, cases });
                 first = end;
             }
         }
@@ -164,7 +164,7 @@ impl Sweep {
             return Err(too_many(what).with_hint("samples = 1000 draws points, or give fewer values"));
         }
         let drawn = samples.map(|samples| draw(spec.seed, first, samples));
-        Ok(Sweep { blocks, drawn, space: first, warnings, kept: Mutex::default(), spec })
+        Ok(Sweep { machines, drawn, space: first, warnings, kept: Mutex::default(), spec })
     }
 
     /// The sweep as it was written.
@@ -249,7 +249,7 @@ impl Sweep {
         let runs = parts.last().map_or(0, |&last| (parts.len() - 1) * a_part + length(last));
         let begun: Mutex<BTreeMap<u64, Vec<SweepRow>>> = Mutex::default();
         // Millions of jobs each have room for an error.
-        let all = run_all(runs, making.jobs, making.stop, |job, done| {
+        let all = run_jobs(runs, making.jobs, making.stop, |job, done| {
             let part = parts[job / a_part];
             let run = self.runs_of(part).start + (job % a_part) as u64;
             let Some((id, row)) = self.one(run, making).map_err(Box::new)? else { return Ok(None) };
@@ -275,14 +275,14 @@ impl Sweep {
     fn one(&self, run: u64, making: &Making<'_>) -> Result<Option<(RunId, SweepRow)>, SweepError> {
         let (number, repeat) = (self.number_of_point(run), (run % u64::from(self.spec.repeats)) as u32);
         let point = self.point(number);
-        let experiment = self.experiment(&point).map_err(SweepError::Spec)?;
-        let case = &experiment.cases[point.case];
-        let (id, stats) = match run_base(making.runner, &experiment, case, (repeat, run), making.stop) {
+        let block = self.block(&point).map_err(SweepError::Spec)?;
+        let case = &block.cases[point.case];
+        let (id, stats) = match run_base(making.runner, &block, case, (repeat, run), making.stop) {
             Ok(None) => return Ok(None),
             Ok(Some((id, stats))) => (id, Ok(stats)),
             Err(RunFailed { run, why }) => (*run, Err(why.to_string())),
         };
-        let grid = &self.spec.grids[self.blocks[point.block].grid];
+        let grid = &self.spec.grids[self.machines[point.machine].grid];
         let tunables = grid.axes.iter().zip(&point.values);
         let Case { workload, .. } = case;
         let row = SweepRow {
@@ -309,8 +309,8 @@ impl Sweep {
     pub fn serve(&self) {
         serve(|question: Question| {
             let Some(run) = question.number.filter(|run| *run < self.runs()) else { return Answer::Unknown };
-            match self.experiment(&self.point(self.number_of_point(run))) {
-                Ok(experiment) => answer([&*experiment], &question),
+            match self.block(&self.point(self.number_of_point(run))) {
+                Ok(block) => answer([&*block], &question),
                 Err(_) => Answer::Unknown,
             }
         });
@@ -324,8 +324,8 @@ impl Sweep {
 
     /// The point of that number.
     fn point(&self, number: u64) -> Point {
-        let block = self.blocks.partition_point(|block| block.first <= number) - 1;
-        let Block { grid, first, cases, .. } = self.blocks[block];
+        let machine = self.machines.partition_point(|machine| machine.first <= number) - 1;
+        let GridMachine { grid, first, cases, .. } = self.machines[machine];
         let grid = &self.spec.grids[grid];
         let combination = (number - first) / cases;
         let mut rest = combination;
@@ -338,21 +338,21 @@ impl Sweep {
         values.reverse();
         let side = digit(grid.sides.len() as u64) as usize;
         let kernel = digit(grid.kernels.len() as u64) as usize;
-        Point { block, combination, kernel, side, values, case: ((number - first) % cases) as usize }
+        Point { machine, combination, kernel, side, values, case: ((number - first) % cases) as usize }
     }
 
-    fn experiment(&self, point: &Point) -> Result<Arc<Experiment>, SpecError> {
+    fn block(&self, point: &Point) -> Result<Arc<Block>, SpecError> {
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((block, combination, experiment)) = &*kept()
-            && (*block, *combination) == (point.block, point.combination)
+        if let Some((machine, combination, block)) = &*kept()
+            && (*machine, *combination) == (point.machine, point.combination)
         {
-            return Ok(Arc::clone(experiment));
+            return Ok(Arc::clone(block));
         }
-        let Block { grid, machine, .. } = self.blocks[point.block];
+        let GridMachine { grid, machine, .. } = self.machines[point.machine];
         let spec = self.spec.grids[grid].spec(machine, point.kernel, point.side, &point.values);
-        let experiment = Arc::new(spec.resolve()?);
-        *kept() = Some((point.block, point.combination, Arc::clone(&experiment)));
-        Ok(experiment)
+        let block = Arc::new(spec.resolve_two_sides()?);
+        *kept() = Some((point.machine, point.combination, Arc::clone(&block)));
+        Ok(block)
     }
 }
 
@@ -372,9 +372,9 @@ fn check(grid: &Grid, machine: usize, warnings: &mut Vec<String>) -> Result<u64,
             checked.extend(axis.checked().into_iter().map(of_axis));
         }
         for values in checked {
-            let experiment = grid.spec(machine, kernel, side, &values).resolve_from(&catalogue)?;
-            cases = experiment.cases.len() as u64;
-            for warning in experiment.warnings {
+            let block = grid.spec(machine, kernel, side, &values).two_sides_from(&catalogue)?;
+            cases = block.cases.len() as u64;
+            for warning in block.warnings {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
                 }

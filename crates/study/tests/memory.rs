@@ -95,7 +95,7 @@ fn draw(time_ms: u64) -> (usize, u64) {
     let spec = Spec::parse(Path::new("small.toml"), &text).expect("an experiment");
     let memory = most_memory::begin();
     let pictured = Pictured::new(&Simulator, None);
-    let experiment = spec.resolve().expect("an experiment");
+    let experiment = spec.resolve_two_sides().expect("an experiment");
     let found = compare(&pictured, &experiment, 1, &(), &AtomicBool::new(false)).expect("it runs");
     let pictures = pictured.found();
     let most = memory.most();

@@ -9,7 +9,7 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/experiments/
 /// Reads the bytes as an experiment file and looks up what it names; whether all was found.
 pub fn experiment(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    let found = Spec::parse(Path::new(FILE), text).and_then(|spec| spec.resolve());
+    let found = Spec::parse(Path::new(FILE), text).and_then(|spec| spec.resolve_two_sides());
     match found {
         Ok(experiment) => {
             assert!(!experiment.cases.is_empty() && experiment.repeats > 0 && experiment.time_ns > 0);

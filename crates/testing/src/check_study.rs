@@ -31,7 +31,7 @@ pub fn panel(bytes: &[u8]) -> bool {
     };
     assert!(!panel.parts.is_empty());
     panel.parts.iter().all(|part| match part.spec("NO_TTWU_QUEUE", &panel.fast, panel.seed).resolve() {
-        Ok(matrix) => !matrix.experiments.is_empty(),
+        Ok(matrix) => !matrix.blocks.is_empty(),
         Err(error) => refused(&error.to_string()),
     })
 }

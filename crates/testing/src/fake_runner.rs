@@ -7,7 +7,7 @@ use wakelab_machine::{Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
 use wakelab_measure::Measure;
 use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError};
-use wakelab_study::compare::{Case, Experiment, Published, Variant};
+use wakelab_study::compare::{Block, Case, Published, Variant};
 use wakelab_study::runs::{RunId, Runner, Why};
 use wakelab_workload::{Param, Workload};
 
@@ -118,18 +118,17 @@ pub fn workload(load: &str) -> Workload {
 }
 
 /// SIS_PROP and SIS_UTIL at these loads, a case each.
-pub fn experiment(loads: &[&str], repeats: u32) -> Experiment {
+pub fn experiment(loads: &[&str], repeats: u32) -> Block {
     let kernel = Preset::get("v5.19-rc1").unwrap();
     let case = |load: &&str| Case { name: "netperf:TCP_RR".to_owned(), workload: std::sync::Arc::new(workload(load)) };
-    Experiment {
+    Block {
         name: "test".to_owned(),
         machine: machine(),
         kernel,
         workloads: vec!["netperf:TCP_RR 1..3".to_owned()],
         cases: loads.iter().map(case).collect(),
         base: Variant::new(kernel, &"SIS_PROP".parse().unwrap()).unwrap(),
-        with: Variant::new(kernel, &"SIS_UTIL".parse().unwrap()).unwrap(),
-        base_only: false,
+        variants: vec![Variant::new(kernel, &"SIS_UTIL".parse().unwrap()).unwrap()],
         pinned: None,
         repeats,
         until: None,

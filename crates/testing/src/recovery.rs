@@ -7,7 +7,7 @@ use wakelab_events::stream::Source;
 use wakelab_machine::Machine;
 use wakelab_study::Progress;
 use wakelab_study::capture::{CaptureOptions, Captured, Facts, Fidelity, RunTimes, capture, experiment, fidelity};
-use wakelab_study::compare::{CompareRow, Comparison, Experiment, compare};
+use wakelab_study::compare::{Block, CompareRow, Comparison, compare};
 use wakelab_study::experiment::Spec;
 use wakelab_study::runners::{EventWriter, Simulator};
 use wakelab_study::runs::Runner;
@@ -26,23 +26,23 @@ pub const MS: u64 = 1_000_000;
 
 /// An experiment as `wakelab compare` makes it, with one run per side; `ms` are the times before and while it is
 /// measured.
-pub fn original(machine: &str, kernel: &str, workload: &str, load: &str, sides: [&str; 2], ms: [u64; 2]) -> Experiment {
-    let spec = Spec::of_flags(machine, kernel, workload, Some(load), sides[0], sides[1]).expect("it has a load");
-    let mut experiment = spec.resolve().unwrap_or_else(|error| panic!("{workload}: {error}"));
+pub fn original(machine: &str, kernel: &str, workload: &str, load: &str, sides: [&str; 2], ms: [u64; 2]) -> Block {
+    let spec = Spec::of_two_sides(machine, kernel, workload, Some(load), sides[0], sides[1]).expect("it has a load");
+    let mut experiment = spec.resolve_two_sides().unwrap_or_else(|error| panic!("{workload}: {error}"));
     (experiment.settle_ns, experiment.time_ns, experiment.repeats) = (ms[0] * MS, ms[1] * MS, 1);
     experiment
 }
 
 /// Runs an experiment.
-pub fn made(experiment: &Experiment, runner: &dyn Runner) -> Comparison {
+pub fn made(experiment: &Block, runner: &dyn Runner) -> Comparison {
     compare(runner, experiment, 1, &(), &AtomicBool::new(false)).expect("it runs")
 }
 
 /// Runs the base side and writes its events to `folder`; returns the transactions a second.
-pub fn recorded(experiment: &Experiment, folder: &Path) -> f64 {
+pub fn recorded(experiment: &Block, folder: &Path) -> f64 {
     let events = EventFolder::new(folder).expect("a new folder");
     let recording = EventWriter { events: Some(&events), traces: None, others: &Simulator };
-    let one = Experiment { base_only: true, repeats: 1, ..experiment.clone() };
+    let one = Block { variants: Vec::new(), repeats: 1, ..experiment.clone() };
     let run = &made(&one, &recording).rows[0].base.runs[0];
     run.done as f64 * 1e9 / run.measured_ns as f64
 }
@@ -59,11 +59,11 @@ pub fn captured(folder: &Path, machine: &Machine, exact: bool) -> Captured {
 }
 
 /// The captured load in place of the original one.
-pub fn again(captured: &Captured, of: &Experiment) -> Experiment {
+pub fn again(captured: &Captured, of: &Block) -> Block {
     let times = RunTimes { settle_ns: of.settle_ns, time_ns: of.time_ns };
     let file = Path::new("captured.toml");
-    let made = experiment(captured, file, captured.load, &of.machine, [&of.base, &of.with], times);
-    Experiment { repeats: of.repeats, ..made.expect("a valid workload") }
+    let made = experiment(captured, file, captured.load, &of.machine, [&of.base, &of.variants[0]], times);
+    Block { repeats: of.repeats, ..made.expect("a valid workload") }
 }
 
 /// An original and its capture, both simulated.
@@ -77,7 +77,7 @@ pub struct Recovered {
 }
 
 /// Captures a benchmark and simulates the capture.
-pub fn recover(of: &Experiment) -> Recovered {
+pub fn recover(of: &Block) -> Recovered {
     let folder = tempfile::tempdir().expect("a folder");
     let [first, second] = ["original", "captured"].map(|name| folder.path().join(name));
     let throughput = recorded(of, &first);

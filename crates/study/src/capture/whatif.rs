@@ -1,7 +1,7 @@
 //! A captured workload under what was recorded, and under what is asked.
 
 use super::{CaptureError, Captured};
-use crate::compare::{Case, Experiment, Published, Variant};
+use crate::compare::{Block, Case, Published, Variant};
 use crate::recordings::sources::about;
 use std::path::Path;
 use std::sync::Arc;
@@ -128,18 +128,17 @@ pub fn experiment(
     machine: &Machine,
     [base, with]: [&Variant; 2],
     times: RunTimes,
-) -> Result<Experiment, WhatIfError> {
+) -> Result<Block, WhatIfError> {
     let workload = from_toml(&captured.toml, file, load)?;
     let name = "captured".to_owned();
-    Ok(Experiment {
+    Ok(Block {
         name: "what if".to_owned(),
         machine: machine.clone(),
         kernel: preset_named(base),
         workloads: vec![format!("captured {}", workload.load)],
         cases: vec![Case { name, workload: Arc::new(workload) }],
         base: base.clone(),
-        with: with.clone(),
-        base_only: false,
+        variants: vec![with.clone()],
         repeats: 1,
         until: None,
         seed: 1,

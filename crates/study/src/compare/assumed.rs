@@ -1,14 +1,15 @@
 //! The assumed numbers of an experiment, which no source gives.
 
-use super::{Assumed, Experiment};
+use super::{Assumed, Block, Variant};
 use wakelab_machine::{Amount, BusyPower, Machine, Origin};
 
-/// Returns the assumed numbers of the machine, including its background work, and of every workload, each once.
-pub(super) fn assumed(experiment: &Experiment) -> Vec<Assumed> {
+/// Returns the assumed numbers that these sides of a block use: of the machine, including its background work, and of
+/// every workload, each once.
+pub(super) fn assumed(block: &Block, sides: &[&Variant]) -> Vec<Assumed> {
     let mut all: Vec<Assumed> = Vec::new();
-    let mut costs = experiment.machine.costs.list();
-    if [&experiment.base, &experiment.with].into_iter().any(|side| side.scheduler.is_some()) {
-        costs.extend(experiment.machine.scx_costs.list());
+    let mut costs = block.machine.costs.list();
+    if sides.iter().any(|side| side.scheduler.is_some()) {
+        costs.extend(block.machine.scx_costs.list());
     }
     for (name, unit, _, cost) in costs {
         // One value is no range: nothing reads the cost of a cluster's lines where there are no clusters.
@@ -26,14 +27,14 @@ pub(super) fn assumed(experiment: &Experiment) -> Vec<Assumed> {
             });
         }
     }
-    all.extend(of_noise(&experiment.machine));
-    if [&experiment.base, &experiment.with].into_iter().any(|side| side.acts_without_flips().is_some()) {
-        all.extend(of_daemons(&experiment.machine));
+    all.extend(of_noise(&block.machine));
+    if sides.iter().any(|side| side.acts_without_flips().is_some()) {
+        all.extend(of_daemons(&block.machine));
     }
-    if experiment.base.pm.is_some() || experiment.with.pm.is_some() {
-        all.extend(of_power(&experiment.machine));
+    if sides.iter().any(|side| side.pm.is_some()) {
+        all.extend(of_power(&block.machine));
     }
-    for case in &experiment.cases {
+    for case in &block.cases {
         for param in &case.workload.params {
             if !param.origin.to_ascii_lowercase().contains("assumed") {
                 continue;

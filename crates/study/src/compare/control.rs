@@ -1,6 +1,6 @@
 //! The effect of chance alone: the base side compared with itself.
 
-use super::{CompareRow, Comparison, Experiment, Published, RunProgress, result, run};
+use super::{Block, CompareRow, Comparison, Published, RunProgress, result, run};
 use crate::runs::jobs::{self, FinishedJobs};
 use crate::runs::{RunFailed, Runner};
 use serde::Serialize;
@@ -38,21 +38,20 @@ pub struct ControlRow {
     pub p_value: Option<f64>,
 }
 
-/// Runs the base side of `experiment` again with the seeds of the repeats that would come next, as often as it is
+/// Runs the base side of `block` again with the seeds of the repeats that would come next, as often as it is
 /// repeated, and compares these runs with the base runs in `comparison`, which is of the same experiment.
 ///
 /// # Errors
 /// Returns the first run that failed.
 pub fn control(
     runner: &dyn Runner,
-    experiment: &Experiment,
+    block: &Block,
     comparison: &Comparison,
     jobs: usize,
     progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Result<Control, RunFailed> {
-    let same =
-        Experiment { with: experiment.base.clone(), published: Published::none(), regret: false, ..experiment.clone() };
+    let same = Block { variants: Vec::new(), published: Published::none(), regret: false, ..block.clone() };
     // An interrupted comparison lacks rows.
     let cases: Vec<_> = comparison
         .rows
@@ -62,10 +61,10 @@ pub fn control(
     // A row that was repeated until its interval was narrow has a number of its own.
     let repeats: Vec<(usize, u32)> =
         (0..).zip(&cases).flat_map(|(at, (_, row))| (0..row.base.n as u32).map(move |repeat| (at, repeat))).collect();
-    let runs = jobs::run_all(repeats.len(), jobs, stop, |n, finished: &FinishedJobs| {
+    let runs = jobs::run_jobs(repeats.len(), jobs, stop, |n, finished: &FinishedJobs| {
         let (at, repeat) = repeats[n];
         let (case, row) = cases[at];
-        let run = run::run(runner, &same, case, false, row.base.n as u32 + repeat, stop);
+        let run = run::run_case(runner, &same, case, (0, row.base.n as u32 + repeat), stop);
         if let Ok(Some((id, _))) = &run {
             progress.run(finished.next(), repeats.len(), id);
         }
@@ -77,7 +76,7 @@ pub fn control(
         .filter_map(|(case, row)| {
             let other: Vec<_> = runs.by_ref().take(row.base.n).collect();
             let other = other.into_iter().collect::<Option<Vec<_>>>()?;
-            Some(ControlRow::of(result::row(&same, case, row.base.runs.clone(), other)))
+            Some(ControlRow::of(result::row(&same, case, &same.base, row.base.runs.clone(), other)))
         })
         .collect();
     Ok(Control { complete: rows.len() == comparison.rows.len(), rows })

@@ -4,7 +4,7 @@
 //! For features and tunables the counts of [`Activity`] and the machine tell why. For all settings, runs that are equal
 //! to the last count on both sides tell that nothing of what differs decided anything.
 
-use super::{Experiment, Variant};
+use super::{Block, Variant};
 use serde::Serialize;
 use wakelab_kernel::Feature;
 use wakelab_machine::Machine;
@@ -84,8 +84,8 @@ pub(super) struct RanAs<'a> {
 }
 
 impl<'a> RanAs<'a> {
-    pub(super) fn of(experiment: &'a Experiment, variant: &'a Variant, runs: &'a [RunStats]) -> Self {
-        RanAs { variant, machine: variant.machine.as_deref().unwrap_or(&experiment.machine), runs }
+    pub(super) fn of(block: &'a Block, variant: &'a Variant, runs: &'a [RunStats]) -> Self {
+        RanAs { variant, machine: variant.machine.as_deref().unwrap_or(&block.machine), runs }
     }
 }
 
@@ -97,6 +97,9 @@ pub(super) fn decided_nothing(
     base: RanAs<'_>,
     with: RanAs<'_>,
 ) -> Vec<DecidedNothing> {
+    if differ.is_empty() {
+        return Vec::new();
+    }
     // What a feature writes for itself, as SIS_UTIL its limit, is no difference of what was decided.
     let decided = |run: &RunStats| RunStats { activity: Activity::default(), ..run.clone() };
     let alike = base.runs.iter().map(decided).eq(with.runs.iter().map(decided));

@@ -3,7 +3,7 @@
 use super::decided_nothing::{RanAs, decided_nothing};
 use super::published::{PublishedRow, SearchRates};
 use super::sides::differ;
-use super::{Case, DecidedNothing, Experiment, PowerSummary, RegretSummary, SearchSummary, Until, Variant};
+use super::{Block, Case, DecidedNothing, PowerSummary, RegretSummary, SearchSummary, Until, Variant};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -281,20 +281,17 @@ impl Comparison {
     }
 }
 
-/// Builds the row of a case.
-pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, with: Vec<RunStats>) -> CompareRow {
+/// Builds the row of a case, of whose sides the other one is `other`.
+pub(super) fn row(block: &Block, case: &Case, other: &Variant, base: Vec<RunStats>, with: Vec<RunStats>) -> CompareRow {
     let workload = &case.workload;
-    let decided_nothing = match experiment.base_only {
-        true => Vec::new(),
-        false => decided_nothing(
-            &differ(&experiment.base, &experiment.with),
-            workload,
-            RanAs::of(experiment, &experiment.base, &base),
-            RanAs::of(experiment, &experiment.with, &with),
-        ),
-    };
+    let decided_nothing = decided_nothing(
+        &differ(&block.base, other),
+        workload,
+        RanAs::of(block, &block.base, &base),
+        RanAs::of(block, other, &with),
+    );
     let better = if workload.higher_is_better { Better::Higher } else { Better::Lower };
-    let (base, with) = (side(workload, &experiment.base, base), side(workload, &experiment.with, with));
+    let (base, with) = (side(workload, &block.base, base), side(workload, other, with));
     let difference = difference(&base.values, &with.values, better);
     CompareRow {
         benchmark: workload.benchmark.clone(),
@@ -309,8 +306,8 @@ pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, wit
         p_value: difference.p_value,
         test: difference.p_value.map(|_| WELCH),
         decided_nothing,
-        published: experiment.published.result(workload),
-        published_search: experiment.published.search(workload),
+        published: block.published.result(workload),
+        published_search: block.published.search(workload),
         base,
         with,
     }

@@ -1,8 +1,8 @@
 //! Reads experiment files.
 
-use super::matrix::{BASE, kernels};
-use super::side::check_name;
-use super::{Given, MatrixSpec, NamedSide, Place, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
+use super::flags::kernels;
+use super::side::{BASE, check_name};
+use super::{Given, NamedSide, Place, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
 use crate::compare::Until;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -32,24 +32,6 @@ const KEYS: [&str; 17] = [
 const NUMBER_MAX: u64 = i64::MAX as u64;
 
 impl Spec {
-    /// Reads an experiment file of two sides; see docs/compare.md.
-    ///
-    /// # Errors
-    /// Fails as [`MatrixSpec::read`] does, or if there are more than two sides.
-    pub fn read(path: &Path) -> Result<Self, SpecError> {
-        MatrixSpec::read(path)?.into_two_sides()
-    }
-
-    /// Reads the text of an experiment file of two sides at `path`.
-    ///
-    /// # Errors
-    /// Fails as [`MatrixSpec::parse`] does, or if there are more than two sides.
-    pub fn parse(path: &Path, toml: &str) -> Result<Self, SpecError> {
-        MatrixSpec::parse(path, toml)?.into_two_sides()
-    }
-}
-
-impl MatrixSpec {
     /// Reads an experiment file; see docs/compare.md.
     ///
     /// # Errors
@@ -57,7 +39,7 @@ impl MatrixSpec {
     /// range.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
         let text = read_text(path, "an experiment is a TOML file, such as data/experiments/quickstart.toml")?;
-        MatrixSpec::parse(path, &text)
+        Spec::parse(path, &text)
     }
 
     /// Reads the text of an experiment file at `path`.
@@ -79,38 +61,20 @@ impl MatrixSpec {
             Some(of_file) => kernels(of_file, &base, &variants)?,
             None => kernels(Vec::new(), &base, &variants).map_err(|_| missing(&top, "kernel", "\"v5.19-rc1\""))?,
         };
-        let names = (machines[0].clone(), kernels[0].clone());
-        let mut common = Spec::with_defaults(name, names, workloads, (base, variants[0].switches.clone()));
-        numbers(&mut common, &top)?;
-        common.pinned = text(&top, "pinned")?;
-        common.lenient = top.flag("lenient")?.unwrap_or(false);
-        common.folder = folder;
+        let mut spec = Spec::with_defaults(name, (machines, kernels), workloads, (base, variants));
+        numbers(&mut spec, &top)?;
+        spec.pinned = text(&top, "pinned")?;
+        spec.lenient = top.flag("lenient")?.unwrap_or(false);
+        spec.folder = folder;
         if let Some(published) = top.table("published", &["results", "search"])? {
             let file = |name| {
                 let file = text(&published, name)?;
                 Ok::<_, SpecError>(file.map(|file| Given { value: PathBuf::from(file.value), place: file.place }))
             };
-            common.results = file("results")?;
-            common.search = file("search")?;
+            spec.results = file("results")?;
+            spec.search = file("search")?;
         }
-        Ok(MatrixSpec { common, machines, kernels, base_name: BASE.to_owned(), variants })
-    }
-
-    /// Returns the two sides.
-    ///
-    /// # Errors
-    /// Fails if there are more.
-    pub fn into_two_sides(self) -> Result<Spec, SpecError> {
-        if self.two_sides().is_some() {
-            return Ok(self.common);
-        }
-        let (first, what) = match (&self.machines[..], &self.kernels[..]) {
-            ([_, second, ..], _) => (&second.place, "machines"),
-            (_, [_, second, ..]) => (&second.place, "kernels"),
-            _ => (&self.variants[1].switches.place, "variants beside the base"),
-        };
-        let what = format!("expected one machine, one kernel and two variants, found several {what}");
-        Err(SpecError { place: first.clone(), what, hint: None })
+        Ok(spec)
     }
 }
 
@@ -148,7 +112,7 @@ pub(super) fn one_or_more(
 }
 
 /// Returns the base and the variants that are compared with it, in the order of the file.
-fn sides(top: &Table<'_>) -> Result<(Given<String>, Vec<NamedSide>), SpecError> {
+fn sides(top: &Table<'_>) -> Result<(NamedSide, Vec<NamedSide>), SpecError> {
     let example = "{ base = \"SIS_PROP\", with = \"SIS_UTIL\" }";
     let variants = top
         .map("variants", &format!("a table of sides, as in {example}"))?
@@ -166,12 +130,12 @@ fn sides(top: &Table<'_>) -> Result<(Given<String>, Vec<NamedSide>), SpecError> 
     let mut others = Vec::new();
     for (_, name) in names.into_iter().filter(|&(_, name)| name != BASE) {
         check_name(name).map_err(|what| variants.error(what))?;
-        others.push(NamedSide { name: name.to_owned(), switches: need_text(&variants, name, "\"SIS_UTIL\"")? });
+        others.push(NamedSide::new(name, need_text(&variants, name, "\"SIS_UTIL\"")?));
     }
     if others.is_empty() {
         return Err(missing(&variants, "with", "\"SIS_UTIL\""));
     }
-    Ok((need_text(&variants, BASE, "\"SIS_PROP\"")?, others))
+    Ok((NamedSide::base(need_text(&variants, BASE, "\"SIS_PROP\"")?), others))
 }
 
 fn numbers(spec: &mut Spec, top: &Table<'_>) -> Result<(), SpecError> {

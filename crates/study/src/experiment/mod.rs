@@ -1,12 +1,12 @@
 //! Experiments: files (`data/experiments/*.toml`) and command lines that describe what is compared.
 //!
 //! A [`Spec`] holds names, each with the place where it was given. [`Spec::resolve`] looks them up, so that the error
-//! about an unknown machine has the line or the flag that named it. A [`MatrixSpec`] has any number of machines,
-//! kernels and variants, and makes a `Spec` of each two sides that are compared.
+//! about an unknown machine has the line or the flag that named it, and makes a [`Block`](crate::compare::Block) of each
+//! machine and kernel.
 
 mod catalogue;
 mod file;
-mod matrix;
+mod flags;
 mod panel;
 mod pinned;
 mod resolve;
@@ -17,9 +17,9 @@ mod sweep;
 pub(crate) use catalogue::Remembering;
 pub(crate) use catalogue::loads;
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
-pub use matrix::{Flags, MatrixSpec, NamedSide};
+pub use flags::Flags;
 pub use panel::{Panel, PanelPart, RungSpec};
-pub use side::{AddedSide, named_scheduler};
+pub use side::{AddedSide, NamedSide, named_scheduler};
 pub(crate) use spec::found_from;
 pub use spec::{Given, Place, REPEATS, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
 pub use sweep::{Axis, AxisValue, Grid, SweepSpec};

@@ -1,8 +1,7 @@
 //! Panels: the machines, kernels and loads on which `wakelab score` judges a candidate.
 
 use super::file::{missing, number, one_or_more, read_text, text, time, workloads};
-use super::matrix::BASE;
-use super::{Given, MatrixSpec, NamedSide, REPEATS_MAX, Spec, SpecError};
+use super::{Given, NamedSide, REPEATS_MAX, Spec, SpecError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wakelab_input::{Document, Table};
@@ -27,8 +26,8 @@ pub struct RungSpec {
 /// Machines, kernels and workloads that count alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelPart {
-    /// What is compared, with an empty candidate.
-    spec: MatrixSpec,
+    /// What is compared with a candidate.
+    spec: Spec,
     /// How much each of its rows counts, 0 to 1000.
     pub weight: u32,
     /// Whether it is held out: it judges candidates that were found on the others.
@@ -98,7 +97,7 @@ impl Panel {
 
     /// Takes schedulers of sched_ext that the base and candidates name from there.
     pub fn set_schedulers(&mut self, schedulers: &Schedulers) {
-        self.parts.iter_mut().for_each(|part| part.spec.common.schedulers = schedulers.clone());
+        self.parts.iter_mut().for_each(|part| part.spec.schedulers = schedulers.clone());
     }
 
     /// The files that the parts name, as far as they exist.
@@ -110,13 +109,10 @@ impl Panel {
 
 impl PanelPart {
     /// The experiment of a candidate, which `--with` has given, on a rung.
-    pub fn spec(&self, candidate: &str, rung: &RungSpec, seed: u64) -> MatrixSpec {
-        let switches = Given::by_flag("--with", candidate.to_owned());
-        let mut spec = self.spec.clone();
-        spec.variants = vec![NamedSide { name: "with".to_owned(), switches: switches.clone() }];
+    pub fn spec(&self, candidate: &str, rung: &RungSpec, seed: u64) -> Spec {
+        let variants = vec![NamedSide::with(Given::by_flag("--with", candidate.to_owned()))];
         let RungSpec { time_ns, settle_ns, repeats } = rung.clone();
-        spec.common = Spec { with: switches, time_ns, settle_ns, repeats, seed, ..spec.common };
-        spec
+        Spec { variants, time_ns, settle_ns, repeats, seed, ..self.spec.clone() }
     }
 }
 
@@ -128,14 +124,12 @@ fn part(table: &Table<'_>, path: &Path, (name, base): (&str, &Given<String>)) ->
     let kernels = one_or_more(table, "kernel", "kernels", example)?.ok_or_else(|| missing(table, "kernel", example))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let workloads = workloads(table, &folder)?;
-    let none = Given::by_flag("--with", String::new());
-    let names = (machines[0].clone(), kernels[0].clone());
-    let mut common = Spec::with_defaults(name.to_owned(), names, workloads, (base.clone(), none.clone()));
-    common.pinned = text(table, "pinned")?;
-    common.folder = folder;
-    let variants = vec![NamedSide { name: "with".to_owned(), switches: none }];
+    let sides = (NamedSide::base(base.clone()), Vec::new());
+    let mut spec = Spec::with_defaults(name.to_owned(), (machines, kernels), workloads, sides);
+    spec.pinned = text(table, "pinned")?;
+    spec.folder = folder;
     Ok(PanelPart {
-        spec: MatrixSpec { common, machines, kernels, base_name: BASE.to_owned(), variants },
+        spec,
         weight: number(table, "weight", &(0..=WEIGHT_MAX))?.map_or(1, |weight| weight.value as u32),
         held_out: table.flag("held_out")?.unwrap_or(false),
     })

@@ -1,5 +1,6 @@
 //! A side as it is written: switches, the kernel that it may name itself, and its name.
 
+use super::Given;
 use crate::runs::scheduler::load_scheduler;
 use std::fmt;
 use std::str::FromStr;
@@ -13,6 +14,46 @@ use wakelab_scx_fetch::{SchedulerName, Schedulers};
 const KERNEL: &str = "kernel";
 /// The longest name of a variant, in characters.
 const NAME_MAX: usize = 40;
+/// The name of the base if it is given none, and in files.
+pub(super) const BASE: &str = "base";
+
+/// A side with its name. Its text is read once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedSide {
+    /// The name; the switches themselves if none was given.
+    pub name: String,
+    given: Given<String>,
+    /// The text in its parts, or what is wrong with it, which is told when the side is looked up.
+    pub(super) text: Result<SideText, String>,
+}
+
+impl NamedSide {
+    /// Creates a side of what was given: `A,NO_B`, or empty; `kernel=v6.12` among them is a kernel of its own.
+    pub fn new(name: impl Into<String>, given: Given<String>) -> Self {
+        let text = SideText::parse(&given.value);
+        NamedSide { name: name.into(), given, text }
+    }
+
+    /// Creates a base without a name of its own.
+    pub(super) fn base(given: Given<String>) -> Self {
+        NamedSide::new(BASE, given)
+    }
+
+    /// Creates the only variant, without a name of its own.
+    pub(super) fn with(given: Given<String>) -> Self {
+        NamedSide::new("with", given)
+    }
+
+    /// The text as it was given.
+    pub fn given(&self) -> &Given<String> {
+        &self.given
+    }
+
+    /// The kernel that the side names itself.
+    pub(super) fn kernel(&self) -> Option<&str> {
+        self.text.as_ref().ok()?.kernel.as_deref()
+    }
+}
 
 /// The text of a side, `kernel=v6.12,SIS_PROP`, in its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,22 +224,27 @@ impl SideText {
     }
 }
 
-/// Splits what a flag gives of a side, `NAME=SWITCHES` or `SWITCHES`, into the name and the switches. What is a tunable
-/// that is set, or looks like one, is no name.
-pub(super) fn named(text: &str) -> (Option<&str>, &str) {
-    if SideText::parse(text).is_ok() {
-        return (None, text);
-    }
-    let Some((name, rest)) = text.split_once('=').filter(|(name, _)| check_name(name.trim()).is_ok()) else {
-        return (None, text);
-    };
+/// Reads what a flag gives of a side. One that has no name is called what `unnamed` makes of its switches.
+pub(super) fn of_flag<'a>(flag: &'static str, text: &'a str, unnamed: impl Fn(&'a str) -> &'a str) -> NamedSide {
+    let (name, switches, text) = named(text);
+    let name = name.unwrap_or_else(|| unnamed(switches)).to_owned();
+    NamedSide { name, given: Given::by_flag(flag, switches.to_owned()), text }
+}
+
+/// Splits what a flag gives of a side, `NAME=SWITCHES` or `SWITCHES`, into the name and the switches, and reads these.
+/// What is a tunable that is set, or looks like one, is no name.
+fn named(text: &str) -> (Option<&str>, &str, Result<SideText, String>) {
+    let whole = SideText::parse(text);
+    let split = || text.split_once('=').filter(|(name, _)| check_name(name.trim()).is_ok());
+    let Some((name, rest)) = whole.is_err().then(split).flatten() else { return (None, text, whole) };
     let is_value = rest.trim().parse::<f64>().is_ok();
     let (known, looks_known) = match Setting::new(name.trim(), "") {
         Err(SettingError::Unknown { near, .. }) => (false, !near.is_empty()),
         _ => (true, true),
     };
-    let misspelt = SideText::parse(rest).is_err() && (is_value || looks_known);
-    if known || misspelt { (None, text) } else { (Some(name.trim()), rest) }
+    let switches = SideText::parse(rest);
+    let misspelt = switches.is_err() && (is_value || looks_known);
+    if known || misspelt { (None, text, whole) } else { (Some(name.trim()), rest, switches) }
 }
 
 /// Whether a variant can have this name: 1 to 40 letters, digits, or one of `_.+-` and blanks in between.
@@ -279,7 +325,9 @@ mod tests {
             // The error is then about what was written after the name.
             ("mine=SIS_UTILL", (Some("mine"), "SIS_UTILL")),
         ] {
-            assert_eq!(named(text), expected, "{text}");
+            let (name, switches, read) = named(text);
+            assert_eq!((name, switches), expected, "{text}");
+            assert_eq!(read, SideText::parse(switches), "{text}");
         }
     }
 
@@ -287,7 +335,7 @@ mod tests {
     #[test]
     fn what_looks_like_a_tunable_is_no_name() {
         for text in ["migration_cots=0", "governr=schedutil", "migration_cost=SIS_UTIL", "zzz=17", "A,b=SIS_UTIL"] {
-            assert_eq!(named(text), (None, text), "{text}");
+            assert_eq!(named(text), (None, text, SideText::parse(text)), "{text}");
         }
     }
 

@@ -1,7 +1,9 @@
 //! An experiment as it was written, with the place of each value.
 
+use super::NamedSide;
 use crate::compare::Until;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use wakelab_input::shortened_message;
@@ -64,21 +66,22 @@ pub(crate) fn found_from<'a>(folder: &Path, name: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// An experiment as it was written.
+/// An experiment as it was written: every workload on every machine and kernel, on the base and on each variant. One
+/// machine, one kernel and one variant are two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// Its name.
     pub name: String,
-    /// The name of a machine, or the path of its file.
-    pub machine: Given<String>,
-    /// The name of a kernel.
-    pub kernel: Given<String>,
+    /// The machines, one or more: names, or the paths of files.
+    pub machines: Vec<Given<String>>,
+    /// The kernels, one or more: of the sides that name none themselves.
+    pub kernels: Vec<Given<String>>,
     /// The workloads, one or more.
     pub workloads: Vec<WorkloadSpec>,
-    /// The switches of the base side: `A,NO_B`, or empty; `kernel=v6.12` among them is a kernel of its own.
-    pub base: Given<String>,
-    /// The switches of the other side, in the same way.
-    pub with: Given<String>,
+    /// The base.
+    pub base: NamedSide,
+    /// The variants that are compared with the base; if there is none, only the base is run.
+    pub variants: Vec<NamedSide>,
     /// The number of runs of each case on each side; with `until`, the fewest.
     pub repeats: Given<u32>,
     /// How exact the intervals are to be; `None` for a fixed number of repeats.
@@ -93,8 +96,6 @@ pub struct Spec {
     pub observer_cost_ns: u64,
     /// Whether each search is compared with perfect knowledge.
     pub regret: bool,
-    /// Whether only the base is run.
-    pub base_only: bool,
     /// Whether parts of rt-app files that the model has no meaning for are accepted, with a warning.
     pub lenient: bool,
     /// The CPUs that the workloads are restricted to: `0-31`, or `node 0`; `None` for all.
@@ -113,35 +114,33 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The files that the experiment names, as far as they exist.
+    /// The files that the experiment names, as far as they exist, each once.
     pub fn files(&self) -> Vec<PathBuf> {
-        let names = self.workloads.iter().map(|workload| &workload.name.value).chain([&self.machine.value]);
-        let named = names.map(|name| self.folder.join(name));
-        let published = [&self.results, &self.search].into_iter().flatten().map(|path| self.folder.join(&path.value));
-        named.chain(published).filter(|path| path.is_file()).collect()
+        let workloads = self.workloads.iter().map(|workload| &workload.name.value);
+        let names = workloads.chain(self.machines.iter().map(|machine| &machine.value)).map(PathBuf::from);
+        let published = [&self.results, &self.search].into_iter().flatten().map(|path| path.value.clone());
+        let all: BTreeSet<PathBuf> = names.chain(published).map(|path| self.folder.join(path)).collect();
+        all.into_iter().filter(|path| path.is_file()).collect()
     }
 
-    /// Creates the experiment of `wakelab compare` with the defaults of everything that may be left out: three repeats,
-    /// seed 1, and 1 s measured after 600 ms, or the times of the benchmark if they are longer. A file of rt-app has
-    /// its own number of threads, and a load of 1 if none is given.
+    /// Whether there are no more than two sides: one machine, one kernel for each side, and one variant beside the base
+    /// at most.
+    pub fn has_two_sides(&self) -> bool {
+        self.machines.len() == 1 && self.kernels.len() == 1 && self.variants.len() <= 1
+    }
+
+    /// Whether there are no more than two sides, too.
     ///
     /// # Errors
-    /// Fails if another workload has no load.
-    pub fn of_flags(
-        machine: &str,
-        kernel: &str,
-        workload: &str,
-        load: Option<&str>,
-        base: &str,
-        with: &str,
-    ) -> Result<Self, SpecError> {
-        let flag = |flag, value: &str| Given::by_flag(flag, value.to_owned());
-        let workload = WorkloadSpec::of_flags(workload, load)?;
-        let names = (flag("--machine", machine), flag("--kernel", kernel));
-        let sides = (flag("--base", base), flag("--with", with));
-        let mut spec = Spec::with_defaults("compare".to_owned(), names, vec![workload], sides);
-        spec.take_long_enough();
-        Ok(spec)
+    /// Fails if there are more, at the first of them.
+    pub fn only_two_sides(&self) -> Result<(), SpecError> {
+        let (more, what) = match (&self.machines[..], &self.kernels[..], &self.variants[..]) {
+            ([_, second, ..], ..) => (second, "machines"),
+            (_, [_, second, ..], _) => (second, "kernels"),
+            (.., [_, second, ..]) => (second.given(), "variants beside the base"),
+            _ => return Ok(()),
+        };
+        Err(more.error(format!("expected one machine, one kernel and two variants, found several {what}")))
     }
 
     /// Sets the times to those of the benchmark that takes the longest, if they are longer than the usual ones.
@@ -157,17 +156,17 @@ impl Spec {
 
     pub(super) fn with_defaults(
         name: String,
-        (machine, kernel): (Given<String>, Given<String>),
+        (machines, kernels): (Vec<Given<String>>, Vec<Given<String>>),
         workloads: Vec<WorkloadSpec>,
-        (base, with): (Given<String>, Given<String>),
+        (base, variants): (NamedSide, Vec<NamedSide>),
     ) -> Self {
         Spec {
             name,
-            machine,
-            kernel,
+            machines,
+            kernels,
             workloads,
             base,
-            with,
+            variants,
             repeats: Given::by_default("repeats", REPEATS),
             until: None,
             seed: 1,
@@ -175,7 +174,6 @@ impl Spec {
             settle_ns: Given::by_default("settle", 600_000_000),
             observer_cost_ns: 0,
             regret: false,
-            base_only: false,
             lenient: false,
             pinned: None,
             results: None,

@@ -1,7 +1,7 @@
 //! Sweep files: the space of runs that `wakelab sweep` makes.
 
 use super::file::{missing, number, one_or_more, read_text, text, time, workloads};
-use super::{Given, Place, REPEATS_MAX, Spec, SpecError};
+use super::{Given, NamedSide, Place, REPEATS_MAX, Spec, SpecError};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -115,11 +115,9 @@ impl Grid {
             base.place = axis.place.clone();
         }
         Spec {
-            machine: self.machines[machine].clone(),
-            kernel: self.kernels[kernel].clone(),
-            with: base.clone(),
-            base,
-            base_only: true,
+            machines: vec![self.machines[machine].clone()],
+            kernels: vec![self.kernels[kernel].clone()],
+            base: NamedSide::base(base),
             ..self.common.clone()
         }
     }
@@ -241,9 +239,9 @@ fn grid(table: &Table<'_>, path: &Path, name: &str) -> Result<Grid, SpecError> {
     let sides = one_or_more(table, "side", "sides", "\"NO_SIS_UTIL\"")?;
     let sides = sides.unwrap_or_else(|| vec![Given::by_default("side", String::new())]);
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    let names = (machines[0].clone(), kernels[0].clone());
     let workloads = workloads(table, &folder)?;
-    let mut common = Spec::with_defaults(name.to_owned(), names, workloads, (sides[0].clone(), sides[0].clone()));
+    let (names, base) = ((machines.clone(), kernels.clone()), NamedSide::base(sides[0].clone()));
+    let mut common = Spec::with_defaults(name.to_owned(), names, workloads, (base, Vec::new()));
     common.pinned = text(table, "pinned")?;
     common.folder = folder;
     let axes = match table.map("tunables", "a table such as { migration_cost = [0, 500000] }")? {

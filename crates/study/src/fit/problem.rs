@@ -1,7 +1,7 @@
 //! The observed rows simulated with a set of constants.
 
 use super::FitError;
-use crate::compare::{CompareRow, Experiment, compare_each};
+use crate::compare::{Block, CompareRow, compare_each};
 use crate::reproduce::{Choice, Effort, Published, Recipe, Scored, experiment, scored};
 use crate::runs::Runner;
 use crate::sensitivity::Constant;
@@ -14,7 +14,7 @@ use wakelab_machine::{MACHINE, Machine};
 pub(super) struct Problem {
     rows: Vec<Published>,
     /// The cases, the longest runs first, so that no core is left with one at the end.
-    cases: Vec<(Recipe, u64, Experiment)>,
+    cases: Vec<(Recipe, u64, Block)>,
     effort: Effort,
     /// The constants of the machine and of the named workloads that may change.
     pub(super) constants: Vec<Constant>,
@@ -52,7 +52,7 @@ impl Problem {
             return Err(FitError::Nothing { why });
         }
         let tasks =
-            |experiment: &Experiment| -> usize { experiment.cases.iter().map(|case| case.workload.tasks.len()).sum() };
+            |experiment: &Block| -> usize { experiment.cases.iter().map(|case| case.workload.tasks.len()).sum() };
         cases.sort_by_key(|(.., experiment)| std::cmp::Reverse(tasks(experiment) as u64 * experiment.end_ns()));
         let built = |row: &&Published| {
             row.recipe.as_ref().is_ok_and(|(recipe, load)| cases.iter().any(|(r, l, _)| (r, l) == (recipe, load)))
@@ -71,8 +71,7 @@ impl Problem {
         values: &[u64],
         stop: &AtomicBool,
     ) -> Option<Vec<Scored>> {
-        let experiments: Vec<Experiment> =
-            self.cases.iter().map(|case| self.experiment(case, constants, values)).collect();
+        let experiments: Vec<Block> = self.cases.iter().map(|case| self.experiment(case, constants, values)).collect();
         let comparisons = compare_each(runner, &experiments, jobs, &(), stop);
         if stop.load(Ordering::Relaxed) {
             return None;
@@ -94,10 +93,10 @@ impl Problem {
     /// The experiment of a case with these values. Those of a workload change its tasks.
     fn experiment(
         &self,
-        (recipe, load, built): &(Recipe, u64, Experiment),
+        (recipe, load, built): &(Recipe, u64, Block),
         constants: &[Constant],
         values: &[u64],
-    ) -> Experiment {
+    ) -> Block {
         let of = |owner: &str| {
             let of_owner = constants.iter().zip(values).filter(|(constant, _)| constant.of == owner);
             of_owner.map(|(constant, &value)| (constant.name.clone(), value)).collect::<Vec<_>>()
@@ -121,7 +120,7 @@ impl Problem {
 
 /// The assumed constants with a range: those of the machine that a run on it can reach, and those of the named
 /// workloads that no row sets.
-fn constants(machine: &Machine, cases: &[(Recipe, u64, Experiment)], workloads: &[String]) -> Vec<Constant> {
+fn constants(machine: &Machine, cases: &[(Recipe, u64, Block)], workloads: &[String]) -> Vec<Constant> {
     let mut found: Vec<Constant> = Vec::new();
     for (recipe, _, experiment) in cases {
         for one in experiment.assumed() {

@@ -2,7 +2,7 @@
 
 use super::scoreboard::{choose, experiment, first_line, needed};
 use super::{Effort, Recipe, Table};
-use crate::compare::{Experiment, setups};
+use crate::compare::{Block, setups};
 use crate::runs::estimate::Estimator;
 use crate::runs::{Key, Program, Runner};
 use std::collections::{BTreeMap, HashSet};
@@ -96,7 +96,7 @@ struct PlannedRun {
     cpu_s: f64,
 }
 
-fn runs(runner: &dyn Runner, estimator: &Estimator, experiment: &Experiment) -> Vec<PlannedRun> {
+fn runs(runner: &dyn Runner, estimator: &Estimator, experiment: &Block) -> Vec<PlannedRun> {
     // Keys are compared with each other alone, whatever the program.
     let program = Program::named("plan");
     let run = |(setup, settle_ns): (Setup<'_>, u64)| {

@@ -4,7 +4,7 @@
 use super::plan::cpu_s;
 use super::quantity::{latency, power, search_rates};
 use super::{Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, score};
-use crate::compare::{Assumed, CompareRow, Experiment, RunProgress, compare_each, setups};
+use crate::compare::{Assumed, Block, CompareRow, RunProgress, compare_each, setups};
 use crate::compare::{Class, noise_pct};
 use crate::experiment::{Given, Spec, SpecError};
 use crate::runs::{RunFailed, RunId, Runner};
@@ -204,7 +204,7 @@ impl<'a> Cases<'a, '_> {
                 return false;
             }
             // Each load is an experiment of its own, so that a load that cannot be built does not affect the others.
-            let (mut made, mut experiments): (Vec<(&Recipe, u64)>, Vec<Experiment>) = (Vec::new(), Vec::new());
+            let (mut made, mut experiments): (Vec<(&Recipe, u64)>, Vec<Block>) = (Vec::new(), Vec::new());
             for &(recipe, load) in batch {
                 match experiment(recipe, load, effort) {
                     Ok(experiment) => {
@@ -348,11 +348,14 @@ fn cpu_s_of(row: &Published, effort: Effort) -> Option<f64> {
 }
 
 /// Returns the experiment of a recipe at a load.
-pub(crate) fn experiment(recipe: &Recipe, load: u64, effort: Effort) -> Result<Experiment, SpecError> {
+pub(crate) fn experiment(recipe: &Recipe, load: u64, effort: Effort) -> Result<Block, SpecError> {
     let Recipe { machine, kernel, base, with, workload, params, pinned, observer_cost_ns } = recipe;
     let unit = if wakelab_workload::load_is_rate(workload) { "/s" } else { "" };
-    let other = with.as_ref().unwrap_or(base);
-    let mut spec = Spec::of_flags(machine, kernel, workload, Some(&format!("{load}{unit}")), base, other)?;
+    let (load, other) = (format!("{load}{unit}"), with.as_ref().unwrap_or(base));
+    let mut spec = Spec::of_two_sides(machine, kernel, workload, Some(&load), base, other)?;
+    if with.is_none() {
+        spec.variants.clear();
+    }
     for workload in &mut spec.workloads {
         workload.params =
             params.iter().map(|(name, value)| (name.clone(), Given::by_default("params", *value))).collect();
@@ -363,11 +366,11 @@ pub(crate) fn experiment(recipe: &Recipe, load: u64, effort: Effort) -> Result<E
     let (settle_ns, time_ns) = effort.times_of(workload);
     spec.settle_ns = Given::by_default("settle", settle_ns);
     spec.time_ns = Given::by_default("time", time_ns);
-    let mut experiment = Experiment { base_only: with.is_none(), ..spec.resolve()? };
+    let mut experiment = spec.resolve_two_sides()?;
     // Groups of hackbench start one task after another, 300 of them for longer than a run settles.
     let starts = experiment.cases.iter().flat_map(|case| &case.workload.tasks).map(|task| task.start_ns);
     experiment.settle_ns = experiment.settle_ns.max(starts.max().unwrap_or(0) + settle_ns / 2);
-    if [&experiment.base, &experiment.with].into_iter().any(|side| side.acts_without_flips().is_some()) {
+    if experiment.each_side().any(|side| side.acts_without_flips().is_some()) {
         experiment.settle_ns = experiment.settle_ns.max(wakelab_sim::FLIPS_GONE_NS);
     }
     Ok(experiment)

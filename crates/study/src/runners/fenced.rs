@@ -1,7 +1,7 @@
 //! The fence as a runner: which run a worker is to make, and its numbers.
 
 use super::simulator::Simulator;
-use crate::compare::Experiment;
+use crate::compare::Block;
 use crate::compare::run::runs_of_repeat;
 use crate::runs::fence::worker::{is_worker, serve};
 use crate::runs::fence::{Asked, Fence, caught};
@@ -96,10 +96,10 @@ impl Runner for Fence {
     }
 }
 
-/// Makes a run of one of these experiments.
-pub(crate) fn answer<'e>(experiments: impl IntoIterator<Item = &'e Experiment>, question: &Question) -> Answer {
+/// Makes a run of one of these blocks.
+pub(crate) fn answer<'b>(blocks: impl IntoIterator<Item = &'b Block>, question: &Question) -> Answer {
     let Question { with, repeat, number, .. } = *question;
-    let mut all = experiments.into_iter().flat_map(|experiment| runs_of_repeat(experiment, with, repeat, number));
+    let mut all = blocks.into_iter().flat_map(|block| runs_of_repeat(block, with, repeat, number));
     let it =
         |(id, setup, settle_ns): &(RunId, Setup<'_>, u64)| question.names(id) && key(setup, *settle_ns) == question.key;
     let Some((id, setup, settle_ns)) = all.find(it) else { return Answer::Unknown };
@@ -112,10 +112,10 @@ pub(crate) fn answer<'e>(experiments: impl IntoIterator<Item = &'e Experiment>, 
     }
 }
 
-/// In a worker: makes the runs of these experiments that it is asked for, and does not return.
-pub fn serve_runs<'e>(experiments: impl IntoIterator<Item = &'e Experiment>) {
+/// In a worker: makes the runs of these blocks that it is asked for, and does not return.
+pub fn serve_runs<'b>(blocks: impl IntoIterator<Item = &'b Block>) {
     if is_worker() {
-        let experiments: Vec<&Experiment> = experiments.into_iter().collect();
-        serve(|question: Question| answer(experiments.iter().copied(), &question));
+        let blocks: Vec<&Block> = blocks.into_iter().collect();
+        serve(|question: Question| answer(blocks.iter().copied(), &question));
     }
 }

@@ -20,7 +20,7 @@ impl FinishedJobs {
 /// # Errors
 /// Returns the error of the lowest job that failed. No job starts after a failure, but running jobs finish. Jobs start
 /// in order, so that the error does not depend on how many run at a time.
-pub(crate) fn run_all<T: Send + Sync, E: Send + Sync>(
+pub(crate) fn run_jobs<T: Send + Sync, E: Send + Sync>(
     count: usize,
     at_a_time: usize,
     stop: &AtomicBool,
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn run(count: usize, jobs: usize, job: impl Fn(usize) -> Result<Option<usize>, usize> + Sync) -> String {
-        format!("{:?}", run_all(count, jobs, &AtomicBool::new(false), |n, _| job(n)))
+        format!("{:?}", run_jobs(count, jobs, &AtomicBool::new(false), |n, _| job(n)))
     }
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn nothing_begins_after_a_stop() {
         let stop = AtomicBool::new(false);
-        let done = run_all(4, 1, &stop, |n, _| {
+        let done = run_jobs(4, 1, &stop, |n, _| {
             stop.store(n == 1, Ordering::Relaxed);
             Ok::<_, ()>(Some(n))
         });

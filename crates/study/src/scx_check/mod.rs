@@ -24,7 +24,7 @@ mod watch;
 
 use crate::runs::fence::worker::serve;
 use crate::runs::fence::{Asked, Fence, caught};
-use crate::runs::jobs::run_all;
+use crate::runs::jobs::run_jobs;
 use load::{FIXED, Load};
 use order::Watched;
 use serde::{Deserialize, Serialize};
@@ -206,7 +206,7 @@ impl Check<'_> {
     /// Fails if a workload cannot be simulated on one of the machines, or if the scheduler cannot be loaded there.
     pub fn check(&self, budget: u32) -> Result<Checked, SimError> {
         let (nr_cpus, hotplug) = (self.nr_cpus(), self.hotplug()?);
-        let seen = run_all(budget as usize, self.jobs, self.stop, |number, finished| {
+        let seen = run_jobs(budget as usize, self.jobs, self.stop, |number, finished| {
             let load = Load::draw(self.seed, number as u32, &nr_cpus, hotplug);
             let seen = self.look_at(&load, None)?;
             (self.done)(finished.next());
@@ -231,7 +231,7 @@ impl Check<'_> {
         powers.sort_by(f64::total_cmp);
         checked.by_weight = powers.get(powers.len() / 2).map(|&median| (median, powers.len()));
         let failed: Vec<(Finding, Vec<u32>)> = by_kind.into_values().collect();
-        let smallest = run_all(failed.len(), self.jobs, self.stop, |at, _| {
+        let smallest = run_jobs(failed.len(), self.jobs, self.stop, |at, _| {
             let (finding, numbers) = &failed[at];
             self.smallest(finding, numbers, hotplug).map(Some)
         })?;
@@ -271,7 +271,7 @@ impl Check<'_> {
     /// As [`Check::check`].
     pub fn digests(&self, count: u32) -> Result<Vec<(u64, u64)>, SimError> {
         let (nr_cpus, hotplug) = (self.nr_cpus(), self.hotplug()?);
-        let digests = run_all(count as usize, self.jobs, self.stop, |number, _| {
+        let digests = run_jobs(count as usize, self.jobs, self.stop, |number, _| {
             let load = Load::draw(self.seed, number as u32, &nr_cpus, hotplug);
             let workload = read(&load)?;
             let scheduler = Watched::new(self.scheduler, TIMEOUT_MS);

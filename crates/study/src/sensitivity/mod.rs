@@ -15,7 +15,7 @@ pub use plan::{BUDGET, BUDGET_MAX, Method, Plan, PlanError};
 pub use result::{Classes, Condition, Constant, Influence, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict};
 pub use verdict::SAMPLES_MIN;
 
-use crate::compare::{Comparison, Experiment, RunProgress, compare_all};
+use crate::compare::{Block, Comparison, RunProgress, compare_all};
 use crate::experiment::SpecError;
 use crate::reproduce::PartialProgress;
 use crate::runs::{RunFailed, Runner};
@@ -56,7 +56,7 @@ pub fn sensitivity(plan: &Plan, nominal: &Comparison, running: Running<'_>) -> R
     let Running { runner, jobs, progress, stop } = running;
     let mut samples: Vec<Sample> = Vec::new();
     let first = plan.samples.first().map(|values| plan.experiment(values)).transpose()?;
-    let per_sample = first.as_ref().map_or(0, Experiment::runs);
+    let per_sample = first.as_ref().map_or(0, Block::runs);
     let all = plan.samples.len() * per_sample;
     for batch in plan.samples.chunks(samples_at_a_time(per_sample, jobs)) {
         if stop.load(Ordering::Relaxed) {

@@ -3,7 +3,7 @@
 use super::Constant;
 use super::hypercube::Hypercube;
 use crate::compare::assumed::DEMOTION;
-use crate::compare::{Assumed, Experiment};
+use crate::compare::{Assumed, Block};
 use crate::experiment::{Given, Spec, SpecError};
 use serde::Serialize;
 use wakelab_machine::{FittedConstant, MACHINE, Machine};
@@ -67,7 +67,7 @@ impl Plan {
     ///
     /// # Errors
     /// Fails if no constant can be changed, or if the budget is too small.
-    pub fn new(spec: &Spec, experiment: &Experiment, method: Method, budget: Option<usize>) -> Result<Self, PlanError> {
+    pub fn new(spec: &Spec, experiment: &Block, method: Method, budget: Option<usize>) -> Result<Self, PlanError> {
         if method == Method::Ensemble {
             return Ok(Self::of_ensemble(spec, experiment, budget.unwrap_or(usize::MAX)));
         }
@@ -90,7 +90,7 @@ impl Plan {
     }
 
     /// The sets of the machine's ensemble, up to `most` of them; no constants and no samples if it was not fitted.
-    fn of_ensemble(spec: &Spec, experiment: &Experiment, most: usize) -> Self {
+    fn of_ensemble(spec: &Spec, experiment: &Block, most: usize) -> Self {
         let ensemble = experiment.machine.ensemble.as_ref();
         let sets = ensemble.map_or(&[][..], |ensemble| &ensemble.sets);
         let assumed = experiment.assumed();
@@ -113,7 +113,7 @@ impl Plan {
     ///
     /// # Errors
     /// Fails if it cannot be built.
-    pub fn experiment(&self, values: &[u64]) -> Result<Experiment, SpecError> {
+    pub fn experiment(&self, values: &[u64]) -> Result<Block, SpecError> {
         with_values(&self.spec, &self.constants, values)
     }
 }
@@ -139,7 +139,7 @@ fn constants(spec: &Spec, assumed: Vec<Assumed>) -> Vec<Constant> {
 }
 
 /// Returns the experiment of `spec` with these values of the constants.
-fn with_values(spec: &Spec, constants: &[Constant], values: &[u64]) -> Result<Experiment, SpecError> {
+fn with_values(spec: &Spec, constants: &[Constant], values: &[u64]) -> Result<Block, SpecError> {
     // The verdicts need only differences, and each sample is as often repeated as the others.
     let mut spec = Spec { regret: false, until: None, ..spec.clone() };
     let mut of_machine = Vec::new();
@@ -152,7 +152,7 @@ fn with_values(spec: &Spec, constants: &[Constant], values: &[u64]) -> Result<Ex
             workload.params.push((constant.name.clone(), Given::by_flag("--sensitivity", value)));
         }
     }
-    let mut experiment = spec.resolve()?;
+    let mut experiment = spec.resolve_two_sides()?;
     // The same set has the same runs, whatever others there are.
     experiment.machine.ensemble = None;
     of_machine.into_iter().for_each(|(name, value)| set(&mut experiment.machine, name, value));

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use wakelab_kernel::Preset;
 use wakelab_sim::Mechanisms;
 use wakelab_study::compare;
-use wakelab_study::compare::{Comparison, Experiment, Variant};
+use wakelab_study::compare::{Block, Comparison, Variant};
 use wakelab_study::runs::cache::{Cached, LIMIT_BYTES, Store};
 use wakelab_study::runs::{Program, RunFailed};
 use wakelab_testing::fake_runner::{Fake, experiment};
@@ -22,16 +22,16 @@ fn store(folder: &Path) -> Store {
     Store::open(folder, Program::named("one build"), false).unwrap()
 }
 
-fn try_compare(store: &Store, fake: &Fake, experiment: &Experiment) -> Result<Comparison, RunFailed> {
+fn try_compare(store: &Store, fake: &Fake, experiment: &Block) -> Result<Comparison, RunFailed> {
     compare::compare(&Cached { store, runner: fake }, experiment, 2, &(), &AtomicBool::new(false))
 }
 
-fn compare(store: &Store, experiment: &Experiment) -> String {
+fn compare(store: &Store, experiment: &Block) -> String {
     format!("{:?}", try_compare(store, &Fake::default(), experiment).unwrap())
 }
 
 /// How many runs are made of `experiment` where those of the usual one are kept.
-fn made(folder: &Path, experiment: &Experiment) -> usize {
+fn made(folder: &Path, experiment: &Block) -> usize {
     let store = store(folder);
     compare(&store, experiment);
     store.made()
@@ -63,7 +63,7 @@ fn what_is_kept_is_the_same_to_the_last_bit() {
 fn every_input_of_a_run_is_in_its_key() {
     let (here, usual) = (folder(), experiment(&["1 thread"], 1));
     assert_eq!((made(here.path(), &usual), made(here.path(), &usual)), (2, 0));
-    let differs = |what: &str, change: &dyn Fn(&mut Experiment)| {
+    let differs = |what: &str, change: &dyn Fn(&mut Block)| {
         let mut other = usual.clone();
         change(&mut other);
         assert!(made(here.path(), &other) > 0, "{what}");
@@ -83,10 +83,10 @@ fn every_input_of_a_run_is_in_its_key() {
         differs(name, &|e| e.mechanisms = Mechanisms::without(name).unwrap());
     }
     let side = |switches: &str| Variant::new(Preset::get("v5.19-rc1").unwrap(), &switches.parse().unwrap()).unwrap();
-    differs("feature", &|e| e.with = side("SIS_UTIL,NO_WAKEUP_PREEMPTION"));
-    differs("tunable", &|e| e.with = side("SIS_UTIL,sis_util_pct=200"));
+    differs("feature", &|e| e.variants[0] = side("SIS_UTIL,NO_WAKEUP_PREEMPTION"));
+    differs("tunable", &|e| e.variants[0] = side("SIS_UTIL,sis_util_pct=200"));
     differs("kernel", &|e| {
-        e.with.kernel = Preset::get("v6.1").unwrap().clone();
+        e.variants[0].kernel = Preset::get("v6.1").unwrap().clone();
     });
     let rebuilt = Store::open(here.path(), Program::named("another build"), false).unwrap();
     compare(&rebuilt, &usual);
@@ -96,8 +96,8 @@ fn every_input_of_a_run_is_in_its_key() {
 #[test]
 fn sides_that_are_the_same_are_one_run() {
     let (here, mut same) = (folder(), experiment(&["1 thread"], 1));
-    same.with = same.base.clone();
-    same.with.label = "as the kernel has it".to_owned();
+    same.variants[0] = same.base.clone();
+    same.variants[0].label = "as the kernel has it".to_owned();
     let store = store(here.path());
     let run = |jobs| {
         compare::compare(&Cached { store: &store, runner: &Fake::default() }, &same, jobs, &(), &AtomicBool::new(false))

@@ -2,7 +2,7 @@
 //! simulated on the same machine, and the same answer to what another policy would do.
 
 use wakelab_study::capture::Likeness;
-use wakelab_study::compare::Experiment;
+use wakelab_study::compare::Block;
 use wakelab_study::runners::Simulator;
 use wakelab_study::runs::Program;
 use wakelab_study::runs::cache::{Cached, Store};
@@ -108,7 +108,7 @@ fn a_capture_of_one_policy_predicts_the_flip_under_the_other() {
     assert_eq!((captured.load, captured.groups.len()), (196, 1), "{:?}", captured.groups);
     // A capture does not know where its tasks are when it begins, and one seed of three flips after 420 ms only, where
     // the original's have all flipped by the end of its ramp.
-    let asked = Experiment { settle_ns: 640 * MS, time_ns: 30 * MS, ..again(&captured, &of) };
+    let asked = Block { settle_ns: 640 * MS, time_ns: 30 * MS, ..again(&captured, &of) };
     let row = &made(&asked, &Simulator).rows[0];
     assert!((150.0..300.0).contains(&row.compare_pct), "{:+.1}%", row.compare_pct);
 }
@@ -133,7 +133,7 @@ fn a_capture_answers_as_its_original() {
         recorded(&first, folder.path());
         let captured = captured(folder.path(), &first.machine, false);
         for with in switches {
-            let of = Experiment { repeats: 3, ..original("test-8c", "v6.1", workload, load, ["", with], ms) };
+            let of = Block { repeats: 3, ..original("test-8c", "v6.1", workload, load, ["", with], ms) };
             let [a, b] = [&of, &again(&captured, &of)].map(|experiment| {
                 let row = &made(experiment, &runner).rows[0];
                 (class(row), row.compare_pct)
@@ -155,7 +155,7 @@ fn a_capture_tells_that_sis_short_is_better() {
     let folder = tempfile::tempdir().expect("a folder");
     recorded(&of(""), folder.path());
     let captured = captured(folder.path(), &of("").machine, false);
-    let asked = Experiment { repeats: 2, ..of("SIS_SHORT") };
+    let asked = Block { repeats: 2, ..of("SIS_SHORT") };
     for experiment in [&asked, &again(&captured, &asked)] {
         let row = &made(experiment, &Simulator).rows[0];
         assert_eq!(class(row), Class::Better, "{:+.1}%", row.compare_pct);

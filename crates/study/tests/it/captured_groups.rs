@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use wakelab_events::stream::{Source, Switches, TaskGroups};
 use wakelab_study::capture::{CaptureOptions, Captured, capture};
-use wakelab_study::compare::Experiment;
+use wakelab_study::compare::Block;
 use wakelab_testing::recovery::{Quiet, again, captured, original, recorded, source};
 use wakelab_workload::{CpuMax, Group, Workload, from_toml};
 
@@ -80,7 +80,7 @@ name = "free"
 program = "hog"
 "#;
 
-fn experiment(folder: &Path, text: &str, load: &str, sides: [&str; 2], ms: [u64; 2]) -> Experiment {
+fn experiment(folder: &Path, text: &str, load: &str, sides: [&str; 2], ms: [u64; 2]) -> Block {
     let file = folder.join("groups.toml");
     std::fs::write(&file, text).expect("written");
     original("test-8c", "v6.12", file.to_str().expect("UTF-8"), load, sides, ms)
@@ -164,7 +164,7 @@ fn groups_are_captured_and_have_the_same_shares() {
         let mut mean = BTreeMap::new();
         for seed in 1..=SEEDS {
             let folder = folder.path().join(format!("{what}-{seed}"));
-            recorded(&Experiment { seed, ..one.clone() }, &folder);
+            recorded(&Block { seed, ..one.clone() }, &folder);
             for (name, share) in shares(&source(&folder), 500_000_000) {
                 *mean.entry(name).or_insert(0.0) += share / SEEDS as f64;
             }

@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_statistics::Better;
 use wakelab_study::compare;
-use wakelab_study::compare::{Comparison, Experiment, RunProgress, Variant, VariantError, run_seed};
+use wakelab_study::compare::{Block, Comparison, RunProgress, Variant, VariantError, run_seed};
 use wakelab_study::runs::{RunFailed, RunId, Why};
 use wakelab_testing::fake_runner::{Fake, experiment};
 
 const LOADS: [&str; 3] = ["1 thread", "2 threads", "3 threads"];
 
-fn compare(fake: &Fake, experiment: &Experiment, jobs: usize) -> Result<Comparison, RunFailed> {
+fn compare(fake: &Fake, experiment: &Block, jobs: usize) -> Result<Comparison, RunFailed> {
     compare::compare(fake, experiment, jobs, &(), &AtomicBool::new(false))
 }
 

@@ -16,7 +16,7 @@ fn experiment(jobs: usize) -> Comparison {
         workload = [{ name = "netperf:TCP_RR", load = "4,16", params = { ramp = 5000000 } }]
         variants = { base = "SIS_PROP", with = "SIS_UTIL" }
     "#;
-    let experiment = Spec::parse(Path::new("small.toml"), text).unwrap().resolve().unwrap();
+    let experiment = Spec::parse(Path::new("small.toml"), text).unwrap().resolve_two_sides().unwrap();
     compare(&Simulator, &experiment, jobs, &(), &AtomicBool::new(false)).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn a_time_is_from_the_gate_to_the_last_exit_however_short_the_measured_time_is()
             variants = {{ base = "SIS_PROP", with = "SIS_UTIL" }}
         "#
         );
-        let experiment = Spec::parse(Path::new("time.toml"), &text).unwrap().resolve().unwrap();
+        let experiment = Spec::parse(Path::new("time.toml"), &text).unwrap().resolve_two_sides().unwrap();
         compare(&Simulator, &experiment, 2, &(), &AtomicBool::new(false)).unwrap().rows.remove(0)
     };
     let short = time(8000, "1ms");
@@ -86,7 +86,7 @@ fn decided_nothing(machine: &str, kernel: &str, workload: &str, [base, with]: [&
         variants = {{ base = "{base}", with = "{with}" }}
     "#
     );
-    let experiment = Spec::parse(Path::new("small.toml"), &text).unwrap().resolve().unwrap();
+    let experiment = Spec::parse(Path::new("small.toml"), &text).unwrap().resolve_two_sides().unwrap();
     let found = compare(&Simulator, &experiment, 1, &(), &AtomicBool::new(false)).unwrap();
     let of_row = |row: &CompareRow| row.decided_nothing.iter().map(|it| [it.setting.clone(), it.why.clone()]).collect();
     found.rows.iter().map(of_row).collect()
@@ -121,7 +121,7 @@ fn a_switch_whose_code_decided_something_is_not_told() {
         workload = [{ name = "netperf:TCP_RR", load = "8" }]
         variants = { base = "", with = "NO_WAKEUP_PREEMPTION" }
     "#;
-    let experiment = Spec::parse(Path::new("small.toml"), text).unwrap().resolve().unwrap();
+    let experiment = Spec::parse(Path::new("small.toml"), text).unwrap().resolve_two_sides().unwrap();
     let found = compare(&Simulator, &experiment, 1, &(), &AtomicBool::new(false)).unwrap();
     assert!(found.rows[0].decided_nothing.is_empty(), "{:?}", found.rows[0].decided_nothing);
     assert!(found.schedulers.is_empty());
@@ -155,8 +155,9 @@ fn what_one_side_cannot_run_is_refused_before_any_run() {
         group = "/batch"
     "#;
     std::fs::write(&file, workload).unwrap();
-    let spec = |with: &str| Spec::of_flags("test-2c", "v6.12", file.to_str().unwrap(), Some("1"), "", with).unwrap();
-    spec("kernel=v6.1").resolve().unwrap();
-    let error = spec("kernel=v5.10").resolve().unwrap_err().to_string();
+    let spec =
+        |with: &str| Spec::of_two_sides("test-2c", "v6.12", file.to_str().unwrap(), Some("1"), "", with).unwrap();
+    spec("kernel=v6.1").resolve_two_sides().unwrap();
+    let error = spec("kernel=v5.10").resolve_two_sides().unwrap_err().to_string();
     assert!(error.contains("--workload") && error.contains("were added in 5.15"), "{error}");
 }

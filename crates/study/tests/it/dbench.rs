@@ -24,11 +24,12 @@ fn next_buddy_lets_kworkers_run_that_clients_wait_for() {
     let (machine, kernel) = ("intel-2s40c80t", "v6.18");
     let base = "PREEMPT_VOLUNTARY,NO_NEXT_BUDDY,NO_NI_RANDOM,NI_COST_BUMP";
     let with = "PREEMPT_VOLUNTARY,NEXT_BUDDY,NEXT_BUDDY_POSTED,NO_NI_RANDOM,NI_COST_BUMP";
-    let mut spec = Spec::of_flags(machine, kernel, "dbench:fileio", Some("1,4,12,30,48,79,160"), base, with).unwrap();
+    let mut spec =
+        Spec::of_two_sides(machine, kernel, "dbench:fileio", Some("1,4,12,30,48,79,160"), base, with).unwrap();
     spec.settle_ns = Given::by_flag("--settle", 200_000_000);
     spec.time_ns = Given::by_flag("--time", 500_000_000);
     spec.repeats = Given::by_flag("--repeat", 1);
-    let experiment = spec.resolve().expect("a sound experiment");
+    let experiment = spec.resolve_two_sides().expect("a sound experiment");
     for row in compare(&Simulator, &experiment, 0, &(), &AtomicBool::new(false)).expect("runs that end").rows {
         let clients = row.load.split(' ').next().unwrap();
         let (throughput, change) = published(clients);

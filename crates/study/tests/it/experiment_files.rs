@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use wakelab_study::compare::Until;
-use wakelab_study::experiment::{Flags, MatrixSpec, Spec, SpecError};
+use wakelab_study::experiment::{Flags, NamedSide, Spec, SpecError};
 
 const GOOD: &str = r#"machine = "intel-1s56c112t"
 kernel = "v5.19-rc1"
@@ -42,14 +42,14 @@ fn changed(from: &str, to: &str) -> String {
 #[test]
 fn everything_is_read() {
     let spec = Spec::parse(Path::new("exp/x.toml"), GOOD).unwrap();
-    assert_eq!((spec.name.as_str(), spec.machine.value.as_str()), ("x", "intel-1s56c112t"));
-    assert_eq!((spec.kernel.value.as_str(), spec.repeats.value, spec.seed), ("v5.19-rc1", 3, 7));
+    assert_eq!((spec.name.as_str(), spec.machines[0].value.as_str()), ("x", "intel-1s56c112t"));
+    assert_eq!((spec.kernels[0].value.as_str(), spec.repeats.value, spec.seed), ("v5.19-rc1", 3, 7));
     assert_eq!((spec.time_ns.value, spec.settle_ns.value, spec.observer_cost_ns), (250_000_000, 0, 2000));
     let [tcp, udp] = spec.workloads.as_slice() else { panic!("{:?}", spec.workloads) };
     assert_eq!((tcp.name.value.as_str(), tcp.load.value.as_str()), ("netperf:TCP_RR", "28"));
     assert_eq!((tcp.params[0].0.as_str(), tcp.params[0].1.value), ("send_ns", 2000));
     assert_eq!((udp.load.value.as_str(), udp.params.len()), ("25%..200%/25%", 0));
-    assert_eq!((spec.base.value.as_str(), spec.with.value.as_str()), ("SIS_PROP", "SIS_UTIL,NO_SIS_PROP"));
+    assert_eq!((value(&spec.base), value(&spec.variants[0])), ("SIS_PROP", "SIS_UTIL,NO_SIS_PROP"));
     assert_eq!(spec.results.unwrap().value, Path::new("../published/results.csv"));
     assert_eq!((spec.search, spec.folder), (None, PathBuf::from("exp")));
 }
@@ -66,7 +66,7 @@ fn what_may_be_left_out_has_defaults() {
     let spec = Spec::parse(Path::new("x.toml"), text).unwrap();
     assert_eq!((spec.name.as_str(), spec.repeats.value, spec.seed), ("short", 3, 1));
     assert_eq!((spec.time_ns.value, spec.settle_ns.value), (1_000_000_000, 600_000_000));
-    let flags = Spec::of_flags("m", "k", "netperf:TCP_RR", Some("1"), "", "SIS_UTIL").unwrap();
+    let flags = Spec::of_two_sides("m", "k", "netperf:TCP_RR", Some("1"), "", "SIS_UTIL").unwrap();
     assert_eq!((flags.repeats, flags.time_ns, flags.settle_ns), (spec.repeats, spec.time_ns, spec.settle_ns));
 }
 
@@ -211,8 +211,12 @@ base = "SIS_PROP"
 "next kernel" = "kernel=v7.2,SIS_UTIL"
 "#;
 
-fn many(text: &str) -> Result<MatrixSpec, SpecError> {
-    MatrixSpec::parse(Path::new("exp/x.toml"), text)
+fn value(side: &NamedSide) -> &str {
+    &side.given().value
+}
+
+fn many(text: &str) -> Result<Spec, SpecError> {
+    Spec::parse(Path::new("exp/x.toml"), text)
 }
 
 #[test]
@@ -223,13 +227,13 @@ fn any_number_of_machines_kernels_and_variants_is_read() {
     };
     assert_eq!((values(&matrix.machines), values(&matrix.kernels)), ("a b.toml".to_owned(), "v6.1 v6.12".to_owned()));
     // In the order of the file.
-    let variants: Vec<_> = matrix.variants.iter().map(|one| (one.name.as_str(), one.switches.value.as_str())).collect();
+    let variants: Vec<_> = matrix.variants.iter().map(|one| (one.name.as_str(), value(one))).collect();
     assert_eq!(variants, [("util", "SIS_UTIL"), ("next kernel", "kernel=v7.2,SIS_UTIL")]);
-    assert_eq!((matrix.base_name.as_str(), matrix.common.base.value.as_str()), ("base", "SIS_PROP"));
-    let until = matrix.common.until.as_ref().unwrap().value;
+    assert_eq!((matrix.base.name.as_str(), value(&matrix.base)), ("base", "SIS_PROP"));
+    let until = matrix.until.as_ref().unwrap().value;
     assert_eq!(until, Until { half_width_pct: 2.0, most: 12 });
-    assert!(matrix.two_sides().is_none());
-    let error = Spec::parse(Path::new("exp/x.toml"), MANY).unwrap_err().to_string();
+    assert!(!matrix.has_two_sides());
+    let error = matrix.resolve_two_sides().unwrap_err().to_string();
     assert_eq!(
         error,
         "exp/x.toml:1: `machines`: expected one machine, one kernel and two variants, found several machines"
@@ -240,8 +244,9 @@ fn any_number_of_machines_kernels_and_variants_is_read() {
 fn lists_of_one_are_two_sides() {
     let text = MANY.replace(", \"b.toml\"", "").replace(", \"v6.12\"", "").replace("util = \"SIS_UTIL\"\n", "");
     let spec = Spec::parse(Path::new("exp/x.toml"), &text).unwrap();
-    assert_eq!((spec.machine.value.as_str(), spec.kernel.value.as_str()), ("a", "v6.1"));
-    assert_eq!(spec.with.value, "kernel=v7.2,SIS_UTIL");
+    assert!(spec.has_two_sides());
+    assert_eq!((spec.machines[0].value.as_str(), spec.kernels[0].value.as_str()), ("a", "v6.1"));
+    assert_eq!(value(&spec.variants[0]), "kernel=v7.2,SIS_UTIL");
 }
 
 #[test]
@@ -266,26 +271,26 @@ fn what_is_wrong_with_a_matrix_is_told_with_its_line() {
     }
 }
 
-fn flags(kernels: &[&str], loads: &[&str], base: &str, with: &[&str]) -> Result<MatrixSpec, String> {
+fn flags(kernels: &[&str], loads: &[&str], base: &str, with: &[&str]) -> Result<Spec, String> {
     let owned = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
     let workloads = owned(&["netperf:TCP_RR", "hackbench:process-pipe"]);
     let (machines, kernels, loads, with) = (owned(&["a", "b"]), owned(kernels), owned(loads), owned(with));
     let flags =
         Flags { machines: &machines, kernels: &kernels, workloads: &workloads, loads: &loads, base, with: &with };
-    MatrixSpec::of_flags(&flags).map_err(|error| error.to_string())
+    Spec::of_flags(&flags).map_err(|error| error.to_string())
 }
 
 #[test]
 fn flags_name_sides_and_kernels() {
     let matrix = flags(&[], &["1", "2"], "old=kernel=v6.1", &["kernel=v6.12", "new=kernel=v7.2,SIS_UTIL"]).unwrap();
-    let named = matrix.variants.iter().map(|one| (one.name.as_str(), one.switches.value.as_str())).collect::<Vec<_>>();
+    let named = matrix.variants.iter().map(|one| (one.name.as_str(), value(one))).collect::<Vec<_>>();
     assert_eq!(named, [("kernel=v6.12", "kernel=v6.12"), ("new", "kernel=v7.2,SIS_UTIL")]);
-    assert_eq!((matrix.base_name.as_str(), matrix.common.base.value.as_str()), ("old", "kernel=v6.1"));
+    assert_eq!((matrix.base.name.as_str(), value(&matrix.base)), ("old", "kernel=v6.1"));
     assert_eq!((matrix.kernels.len(), matrix.kernels[0].value.as_str()), (1, "v6.1"));
-    let loads: Vec<&str> = matrix.common.workloads.iter().map(|one| one.load.value.as_str()).collect();
+    let loads: Vec<&str> = matrix.workloads.iter().map(|one| one.load.value.as_str()).collect();
     assert_eq!(loads, ["1", "2"]);
     let one = flags(&["v6.12"], &["25%"], "", &["SIS_PROP"]).unwrap();
-    assert!(one.common.workloads.iter().all(|one| one.load.value == "25%"));
+    assert!(one.workloads.iter().all(|one| one.load.value == "25%"));
 }
 
 #[test]

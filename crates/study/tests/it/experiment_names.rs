@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use wakelab_machine::Machine;
-use wakelab_study::compare::Experiment;
+use wakelab_study::compare::Block;
 use wakelab_study::experiment::{Catalogue, Given, LookupError, LookupSubject, Spec, SpecError};
 use wakelab_testing::fake_runner::{machine, workload};
 use wakelab_workload::Workload;
@@ -55,8 +55,8 @@ base = "SIS_PROP"
 with = "SIS_UTIL"
 "#;
 
-fn resolve(text: &str) -> Result<Experiment, SpecError> {
-    Spec::parse(Path::new("exp/x.toml"), text).unwrap().resolve_from(&Test)
+fn resolve(text: &str) -> Result<Block, SpecError> {
+    Spec::parse(Path::new("exp/x.toml"), text).unwrap().two_sides_from(&Test)
 }
 
 fn changed(from: &str, to: &str) -> String {
@@ -70,7 +70,7 @@ fn every_load_is_a_case() {
     let loads: Vec<_> = experiment.cases.iter().map(|case| case.workload.load.as_str()).collect();
     assert_eq!(loads, ["1", "2"]);
     assert_eq!(experiment.workloads, ["w 1,2"]);
-    assert_eq!((experiment.base.label.as_str(), experiment.with.label.as_str()), ("SIS_PROP", "SIS_UTIL"));
+    assert_eq!((experiment.base.label.as_str(), experiment.variants[0].label.as_str()), ("SIS_PROP", "SIS_UTIL"));
     assert_eq!(experiment.end_ns(), 1_600_000_000);
 }
 
@@ -113,29 +113,29 @@ fn a_published_table_that_is_not_there_is_told_with_its_line() {
 
 #[test]
 fn flags_are_named_in_place_of_lines() {
-    let mut spec = Spec::of_flags("m", "v5.19-rc1", "w", Some("0"), "SIS_PROP", "SIS_UTIL").unwrap();
-    assert_eq!(spec.resolve_from(&Test).unwrap_err().to_string(), "--load: a load is 1 or more");
+    let mut spec = Spec::of_two_sides("m", "v5.19-rc1", "w", Some("0"), "SIS_PROP", "SIS_UTIL").unwrap();
+    assert_eq!(spec.two_sides_from(&Test).unwrap_err().to_string(), "--load: a load is 1 or more");
     spec.workloads[0].load = Given::by_flag("--load", "3".to_owned());
-    assert_eq!(spec.resolve_from(&Test).unwrap().cases.len(), 1);
-    spec.kernel.value = "x".to_owned();
-    assert!(spec.resolve_from(&Test).unwrap_err().to_string().starts_with("--kernel: unknown kernel x"));
-    spec.kernel.value = "6.7".to_owned();
-    let error = spec.resolve_from(&Test).unwrap_err().to_string();
+    assert_eq!(spec.two_sides_from(&Test).unwrap().cases.len(), 1);
+    spec.kernels[0].value = "x".to_owned();
+    assert!(spec.two_sides_from(&Test).unwrap_err().to_string().starts_with("--kernel: unknown kernel x"));
+    spec.kernels[0].value = "6.7".to_owned();
+    let error = spec.two_sides_from(&Test).unwrap_err().to_string();
     assert!(error.starts_with("--kernel: no preset for kernel 6.7; the nearest are v6.6 and v6.8"), "{error}");
 }
 
 #[test]
 fn a_governor_by_its_name_alone_is_told_how_it_is_named() {
-    let spec = Spec::of_flags("m", "v6.1", "w", Some("1"), "", "schedutil").unwrap();
-    let error = spec.resolve_from(&Test).unwrap_err().to_string();
+    let spec = Spec::of_two_sides("m", "v6.1", "w", Some("1"), "", "schedutil").unwrap();
+    let error = spec.two_sides_from(&Test).unwrap_err().to_string();
     assert!(error.contains("unknown feature schedutil") && error.contains("governor=schedutil"), "{error}");
 }
 
 #[test]
 fn a_version_takes_the_preset_that_stands_for_it_and_says_so() {
     for (kernel, said) in [("v6.12", None), ("6.12.40", Some("kernel 6.12.40: simulated by the preset v6.12"))] {
-        let spec = Spec::of_flags("m", kernel, "w", Some("3"), "SIS_PROP", "SIS_UTIL").unwrap();
-        let experiment = spec.resolve_from(&Test).unwrap();
+        let spec = Spec::of_two_sides("m", kernel, "w", Some("3"), "SIS_PROP", "SIS_UTIL").unwrap();
+        let experiment = spec.two_sides_from(&Test).unwrap();
         let warnings = experiment.warnings.first().map(String::as_str);
         assert_eq!((experiment.kernel.name, warnings), ("v6.12", said));
     }
@@ -146,7 +146,7 @@ fn a_version_takes_the_preset_that_stands_for_it_and_says_so() {
 fn committed_experiments_are_whole() {
     let cases = |file: &str| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/experiments").join(file);
-        let experiment = Spec::read(&path).unwrap().resolve().unwrap();
+        let experiment = Spec::read(&path).unwrap().resolve_two_sides().unwrap();
         assert!(experiment.cases.iter().all(|case| experiment.published.search(&case.workload).is_some()));
         let loads = experiment.cases.into_iter().map(|case| case.workload.load.replace(" threads", ""));
         loads.collect::<Vec<_>>().join(" ")
@@ -161,7 +161,7 @@ fn committed_experiments_are_whole() {
 fn experiments_of_other_postings_are_whole() {
     let experiment = |file: &str| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/experiments").join(file);
-        Spec::read(&path).unwrap().resolve().unwrap()
+        Spec::read(&path).unwrap().resolve_two_sides().unwrap()
     };
     let zen3 = "1 group 2 groups 4 groups 8 groups 16 groups";
     let limit = "1 group 2 groups 4 groups 8 groups 16 groups 32 groups";
@@ -191,7 +191,11 @@ fn what_comes_with_the_program_is_told_of_by_place() {
     let told = |from: &str, to: &str| {
         let text = GOOD.replace("\"m\"", "\"test-8c\"").replace("\"w\"", "\"netperf:TCP_RR\"");
         assert!(text.contains(from));
-        Spec::parse(Path::new("exp/x.toml"), &text.replacen(from, to, 1)).unwrap().resolve().unwrap_err().to_string()
+        Spec::parse(Path::new("exp/x.toml"), &text.replacen(from, to, 1))
+            .unwrap()
+            .resolve_two_sides()
+            .unwrap_err()
+            .to_string()
     };
     assert!(told("test-8c", "test-9c").starts_with("exp/x.toml:1: `machine`: test-9c: "));
     assert!(told("test-8c", "./no.toml").starts_with("exp/x.toml:1: `machine`: exp/./no.toml: "));
@@ -207,6 +211,6 @@ fn the_documented_experiment_is_whole() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = std::fs::read_to_string(root.join("docs/compare.md")).unwrap();
     let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-    let experiment = Spec::parse(&root.join("data/experiments/x.toml"), text).unwrap().resolve().unwrap();
+    let experiment = Spec::parse(&root.join("data/experiments/x.toml"), text).unwrap().resolve_two_sides().unwrap();
     assert_eq!((experiment.cases.len(), experiment.published.files().len()), (8, 2));
 }

@@ -7,7 +7,7 @@ use wakelab_kernel::Preset;
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup};
 use wakelab_study::compare::{Matrix, MatrixComparison, compare, compare_matrix};
-use wakelab_study::experiment::{Flags, Given, MatrixSpec, SweepSpec, named_scheduler};
+use wakelab_study::experiment::{Flags, Given, Spec, SweepSpec, named_scheduler};
 use wakelab_study::runners::Simulator;
 use wakelab_study::runs::fence::{Fence, Start};
 use wakelab_study::runs::{RunFailed, RunId, Runner, Why};
@@ -20,7 +20,7 @@ const HANGS: &str = concat!("scx:", env!("CARGO_MANIFEST_DIR"), "/../scx-bpf/tes
 /// These sides of two loads on a small machine, for 10 ms.
 fn matrix(with: &[&str]) -> Matrix {
     let with: Vec<String> = with.iter().map(|side| (*side).to_owned()).collect();
-    let mut spec = MatrixSpec::of_flags(&Flags {
+    let mut spec = Spec::of_flags(&Flags {
         machines: &["test-2c".to_owned()],
         kernels: &["v7.2".to_owned()],
         workloads: &["netperf:TCP_RR".to_owned()],
@@ -29,10 +29,9 @@ fn matrix(with: &[&str]) -> Matrix {
         with: &with,
     })
     .unwrap();
-    let common = &mut spec.common;
-    common.repeats = Given::by_flag("--repeat", 2);
-    common.settle_ns = Given::by_flag("--settle", 0);
-    common.time_ns = Given::by_flag("--time", 10_000_000);
+    spec.repeats = Given::by_flag("--repeat", 2);
+    spec.settle_ns = Given::by_flag("--settle", 0);
+    spec.time_ns = Given::by_flag("--time", 10_000_000);
     spec.resolve().unwrap()
 }
 
@@ -107,8 +106,7 @@ fn a_side_whose_process_dies_is_failed_rows() {
 #[test]
 fn a_base_that_fails_leaves_no_rows_and_says_so() {
     let mut matrix = matrix(&["SIS_PROP", "NO_SIS_UTIL"]);
-    let scheduler = self::matrix(&[SIMPLE, "SIS_PROP"]).experiments[0].with.clone();
-    matrix.experiments.iter_mut().for_each(|experiment| experiment.base = scheduler.clone());
+    matrix.blocks[0].base = self::matrix(&[SIMPLE, "SIS_PROP"]).blocks[0].variants[0].clone();
     let found = found(&Panics("scx_simple"), &matrix, 2);
     assert!(found.complete && found.comparisons.iter().all(|comparison| comparison.rows.is_empty()));
     assert_eq!(found.failed.iter().map(|row| row.side.as_str()).collect::<Vec<_>>(), ["base", "base"]);
@@ -117,11 +115,10 @@ fn a_base_that_fails_leaves_no_rows_and_says_so() {
 /// With two sides there is nothing to go on with.
 #[test]
 fn a_comparison_of_two_sides_says_which_failed() {
-    let mut experiment = matrix(&[SIMPLE, "SIS_PROP"]).experiments.swap_remove(0);
+    let mut block = matrix(&[SIMPLE]).blocks.remove(0);
     for until in [None, Some("5%")] {
-        experiment.until = until.map(|_| wakelab_study::compare::Until { half_width_pct: 5.0, most: 4 });
-        let failed: RunFailed =
-            compare(&Panics("scx_simple"), &experiment, 1, &(), &AtomicBool::new(false)).unwrap_err();
+        block.until = until.map(|_| wakelab_study::compare::Until { half_width_pct: 5.0, most: 4 });
+        let failed: RunFailed = compare(&Panics("scx_simple"), &block, 1, &(), &AtomicBool::new(false)).unwrap_err();
         assert!(failed.run.with && failed.to_string().contains("scx_simple"), "{failed}");
         assert!(matches!(failed.why, Why::Panicked(_)), "{failed}");
     }

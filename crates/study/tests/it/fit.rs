@@ -237,8 +237,8 @@ fn a_comparison_on_a_fitted_machine_is_made_with_every_set() {
     let path = folder.path().join("fitted.toml");
     fs::write(&path, fit.machine.to_toml()).unwrap();
     let path = path.to_str().unwrap();
-    let spec = Spec::of_flags(path, "v6.1", "netperf:TCP_RR", Some("16"), "SIS_UTIL", "NO_SIS_UTIL").unwrap();
-    let experiment = spec.resolve().unwrap();
+    let spec = Spec::of_two_sides(path, "v6.1", "netperf:TCP_RR", Some("16"), "SIS_UTIL", "NO_SIS_UTIL").unwrap();
+    let experiment = spec.resolve_two_sides().unwrap();
     let stop = AtomicBool::new(false);
     let nominal = compare(&Stand, &experiment, 1, &(), &stop).unwrap();
     let plan = Plan::new(&spec, &experiment, Method::Ensemble, None).unwrap();

@@ -23,12 +23,13 @@ const MESSAGES: f64 = 20.0 * 20.0 * 10_000.0;
 fn messages_a_second_are_the_published_ones() {
     let (machine, kernel) = ("intel-2s48c96t", "v5.19-rc2-tip");
     let sides = ("SIS_UTIL,NO_SIS_PROP", "SIS_UTIL,NO_SIS_PROP,SIS_EFF_FILTER");
-    let mut spec = Spec::of_flags(machine, kernel, "hackbench:process-pipe", Some("1,4,30"), sides.0, sides.1).unwrap();
+    let mut spec =
+        Spec::of_two_sides(machine, kernel, "hackbench:process-pipe", Some("1,4,30"), sides.0, sides.1).unwrap();
     spec.settle_ns = Given::by_flag("--settle", 400_000_000);
     spec.time_ns = Given::by_flag("--time", 100_000_000);
     spec.repeats = Given::by_flag("--repeat", 1);
-    let mut experiment = spec.resolve().expect("a sound experiment");
-    experiment.base_only = true;
+    let mut experiment = spec.resolve_two_sides().expect("a sound experiment");
+    experiment.variants.clear();
     for row in compare(&Simulator, &experiment, 0, &(), &AtomicBool::new(false)).expect("runs that end").rows {
         let groups = row.load.split(' ').next().unwrap();
         let published = groups.parse::<f64>().unwrap() * MESSAGES / published(groups);

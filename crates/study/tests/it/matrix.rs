@@ -7,9 +7,7 @@ use wakelab_kernel::Preset;
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
 use wakelab_study::compare;
-use wakelab_study::compare::{
-    Comparison, Experiment, Matrix, MatrixComparison, Until, Variant, compare, compare_matrix,
-};
+use wakelab_study::compare::{Block, Comparison, Matrix, MatrixComparison, Until, Variant, compare, compare_matrix};
 use wakelab_study::fail_if::FailIf;
 use wakelab_study::runs::cache::{Cached, Store};
 use wakelab_study::runs::{Program, RunFailed, RunId, Runner, Why};
@@ -19,9 +17,24 @@ use wakelab_testing::fake_runner::{Fake, experiment};
 const LOADS: [&str; 3] = ["1 thread", "2 threads", "3 threads"];
 const SIDES: [&str; 3] = ["SIS_UTIL", "SIS_ORACLE", "migration_cost=0"];
 
-fn with(mut experiment: Experiment, switches: &str) -> Experiment {
-    experiment.with = Variant::new(experiment.kernel, &switches.parse().unwrap()).unwrap();
-    experiment
+/// A block with these variants.
+fn with(block: Block, switches: &[&str]) -> Block {
+    let variant = |one: &&str| Variant::new(block.kernel, &one.parse().unwrap()).unwrap();
+    Block { variants: switches.iter().map(variant).collect(), ..block }
+}
+
+fn matrix_of(variants: &[&str], blocks: Vec<Block>) -> Matrix {
+    let variants = variants.iter().map(|name| (*name).to_owned()).collect();
+    Matrix { base: "base".to_owned(), variants, blocks, warnings: vec![] }
+}
+
+/// The two sides of each comparison of a matrix.
+fn two_sided(matrix: &Matrix) -> Vec<Block> {
+    let of_block = |block: &Block| {
+        let one = |variant: &Variant| Block { variants: vec![variant.clone()], ..block.clone() };
+        block.variants.iter().map(one).collect::<Vec<_>>()
+    };
+    matrix.blocks.iter().flat_map(of_block).collect()
 }
 
 /// On two kernels, each with three variants.
@@ -30,18 +43,17 @@ fn matrix(loads: &[&str], repeats: u32) -> Matrix {
         let mut on = experiment(loads, repeats);
         on.kernel = Preset::get(kernel).unwrap();
         on.base = Variant::new(on.kernel, &"SIS_PROP".parse().unwrap()).unwrap();
-        SIDES.map(|switches| with(on.clone(), switches))
+        with(on, &SIDES)
     };
-    let experiments = ["v5.19-rc1", "v6.1"].into_iter().flat_map(on).collect();
-    Matrix { base: "base".to_owned(), variants: SIDES.map(str::to_owned).to_vec(), experiments, warnings: vec![] }
+    matrix_of(&SIDES, ["v5.19-rc1", "v6.1"].into_iter().map(on).collect())
 }
 
 fn found(runner: &dyn Runner, matrix: &Matrix, jobs: usize) -> MatrixComparison {
     compare_matrix(runner, matrix, jobs, &(), &AtomicBool::new(false)).unwrap()
 }
 
-fn two_sides(runner: &dyn Runner, experiment: &Experiment) -> Comparison {
-    compare(runner, experiment, 1, &(), &AtomicBool::new(false)).unwrap()
+fn two_sides(runner: &dyn Runner, block: &Block) -> Comparison {
+    compare(runner, block, 1, &(), &AtomicBool::new(false)).unwrap()
 }
 
 #[test]
@@ -51,8 +63,8 @@ fn each_variant_has_the_numbers_of_a_comparison_of_two_sides() {
         let found = found(&Fake::default(), &matrix, jobs);
         assert!(found.complete);
         assert_eq!((matrix.rows(), matrix.runs(), found.lines()), (18, 72, 6));
-        for (comparison, experiment) in found.comparisons.iter().zip(&matrix.experiments) {
-            let alone = two_sides(&Fake::default(), experiment);
+        for (comparison, block) in found.comparisons.iter().zip(two_sided(&matrix)) {
+            let alone = two_sides(&Fake::default(), &block);
             assert_eq!(format!("{comparison:?}"), format!("{alone:?}"));
         }
     }
@@ -61,7 +73,7 @@ fn each_variant_has_the_numbers_of_a_comparison_of_two_sides() {
 #[test]
 fn a_matrix_of_one_is_the_comparison() {
     let one = experiment(&LOADS, 3);
-    let found = found(&Fake::default(), &Matrix::of_two_sides(one.clone()), 2);
+    let found = found(&Fake::default(), &matrix_of(&["with"], vec![one.clone()]), 2);
     assert_eq!(format!("{:?}", found.comparisons), format!("[{:?}]", two_sides(&Fake::default(), &one)));
 }
 
@@ -142,9 +154,7 @@ fn by_hand(id: &RunId) -> u64 {
 
 fn by_hand_matrix() -> Matrix {
     let loads = ["1 thread", "2 threads"];
-    let experiments = SIDES[..2].iter().map(|switches| with(experiment(&loads, 3), switches)).collect();
-    let variants = SIDES[..2].iter().map(|name| (*name).to_owned()).collect();
-    Matrix { base: "base".to_owned(), variants, experiments, warnings: vec![] }
+    matrix_of(&SIDES[..2], vec![with(experiment(&loads, 3), &SIDES[..2])])
 }
 
 /// Three of the four rows are tested: the oracle's at one thread are the base's, which is no test.
@@ -167,7 +177,7 @@ fn holm_is_over_all_tested_rows_of_the_matrix() {
     assert_eq!(said(1), [RowVerdict::Identical, RowVerdict::Same]);
     assert_eq!((util.tested(), oracle.tested()), (2, 1));
     // Alone, two rows are corrected for.
-    let alone = compare::compare(&Told(by_hand), &by_hand_matrix().experiments[0], 1, &(), &AtomicBool::new(false));
+    let alone = compare::compare(&Told(by_hand), &two_sided(&by_hand_matrix())[0], 1, &(), &AtomicBool::new(false));
     let alone = wakelab_study::verdict::verdict(&alone.unwrap(), Default::default());
     close(alone.rows[0].p_holm, 2.0 * 0.0007567868777811);
     let fails = |text: &str| verdicts.iter().map(|one| text.parse::<FailIf>().unwrap().holds(one)).collect::<Vec<_>>();
@@ -207,10 +217,8 @@ fn by_turns(id: &RunId) -> u64 {
 fn rows_are_repeated_until_their_intervals_are_narrow() {
     let until = Until { half_width_pct: 6.0, most: 20 };
     let mut matrix = by_hand_matrix();
-    for experiment in &mut matrix.experiments {
-        experiment.until = Some(until);
-        experiment.cases = wakelab_testing::fake_runner::experiment(&LOADS, 3).cases;
-    }
+    matrix.blocks[0].until = Some(until);
+    matrix.blocks[0].cases = experiment(&LOADS, 3).cases;
     assert_eq!(matrix.runs(), 3 * 3 * 20);
     let found = found(&Told(by_turns), &matrix, 2);
     assert!(found.complete);
@@ -222,7 +230,7 @@ fn rows_are_repeated_until_their_intervals_are_narrow() {
     let verdict = &matrix_verdicts(&found)[0];
     assert_eq!((verdict.repeats, verdict.wider().count()), ([3, 20], 1));
     // Two sides are repeated in the same way.
-    let alone = two_sides(&Told(by_turns), &matrix.experiments[1]);
+    let alone = two_sides(&Told(by_turns), &two_sided(&matrix)[1]);
     assert_eq!(format!("{alone:?}"), format!("{:?}", found.comparisons[1]));
 }
 

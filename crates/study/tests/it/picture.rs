@@ -27,7 +27,7 @@ const SIDES: &str = "variants = { base = \"SIS_PROP\", with = \"SIS_UTIL\" }";
 
 fn drawn(spec: &Spec) -> (Comparison, Pictures) {
     let pictured = Pictured::new(&Simulator, None);
-    let found = compare(&pictured, &spec.resolve().unwrap(), 1, &(), &AtomicBool::new(false)).unwrap();
+    let found = compare(&pictured, &spec.resolve_two_sides().unwrap(), 1, &(), &AtomicBool::new(false)).unwrap();
     (found, pictured.found())
 }
 
@@ -37,7 +37,7 @@ fn drawing_changes_no_result() {
     let (found, _) = drawn(&spec);
     assert_eq!(
         found.rows,
-        compare(&Simulator, &spec.resolve().unwrap(), 1, &(), &AtomicBool::new(false)).unwrap().rows
+        compare(&Simulator, &spec.resolve_two_sides().unwrap(), 1, &(), &AtomicBool::new(false)).unwrap().rows
     );
 }
 
@@ -82,8 +82,14 @@ fn what_is_drawn_adds_up_and_says_why() {
 
 #[test]
 fn governed_cpus_have_frequencies_and_states() {
-    let spec =
-        Spec::of_flags("i7-2600k", "v6.12", "netperf:TCP_RR", Some("2"), "governor=schedutil", "governor=performance");
+    let spec = Spec::of_two_sides(
+        "i7-2600k",
+        "v6.12",
+        "netperf:TCP_RR",
+        Some("2"),
+        "governor=schedutil",
+        "governor=performance",
+    );
     let mut spec = spec.unwrap();
     spec.settle_ns = wakelab_study::experiment::Given::by_flag("--settle", 20_000_000);
     spec.time_ns = wakelab_study::experiment::Given::by_flag("--time", 20_000_000);
@@ -102,7 +108,7 @@ fn governed_cpus_have_frequencies_and_states() {
 #[test]
 fn power_over_time_is_that_of_the_run() {
     let sides = ("governor=schedutil", "governor=performance");
-    let mut spec = Spec::of_flags("i7-2600k", "v6.12", "netperf:TCP_RR", Some("2"), sides.0, sides.1).unwrap();
+    let mut spec = Spec::of_two_sides("i7-2600k", "v6.12", "netperf:TCP_RR", Some("2"), sides.0, sides.1).unwrap();
     spec.settle_ns = wakelab_study::experiment::Given::by_flag("--settle", 0);
     // 160 bins, each of them whole, so that their mean is that of the run.
     spec.time_ns = wakelab_study::experiment::Given::by_flag("--time", 160 * 256_000);

@@ -16,7 +16,7 @@ use wakelab_measure::{Measure, RunStats};
 use wakelab_sched::domain::{DomainOptions, SchedDomains, build_sched_domains};
 use wakelab_sched::select::{Cx, Decision, Rules, Select, select_task_rq_fair};
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{Comparison, Experiment, compare};
+use wakelab_study::compare::{Block, Comparison, compare};
 use wakelab_study::experiment::{Given, Spec};
 use wakelab_study::runners::{EventWriter, Simulator};
 use wakelab_study::runs::{RunId, Runner, Why};
@@ -65,16 +65,16 @@ struct Recorded {
     folder: PathBuf,
     found: Comparison,
     counts: Vec<(RunId, Counts)>,
-    experiment: Experiment,
+    experiment: Block,
 }
 
 /// Everything from the start is measured, so that it can be counted.
 fn record(machine: &str, kernel: &str, workload: &str, load: &str, (base, with): (&str, &str)) -> Recorded {
-    let mut spec = Spec::of_flags(machine, kernel, workload, Some(load), base, with).expect("an experiment");
+    let mut spec = Spec::of_two_sides(machine, kernel, workload, Some(load), base, with).expect("an experiment");
     spec.settle_ns = Given::by_default("settle", 0);
     spec.time_ns = Given::by_default("time", 130_000_000);
     spec.repeats = Given::by_default("repeats", 1);
-    let experiment = spec.resolve().expect("an experiment");
+    let experiment = spec.resolve_two_sides().expect("an experiment");
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = temporary.path().join("events");
     let events = EventFolder::new(&folder).expect("a new folder");
@@ -154,7 +154,7 @@ struct Again {
     in_time: u32,
 }
 
-fn domains(experiment: &Experiment) -> SchedDomains {
+fn domains(experiment: &Block) -> SchedDomains {
     build_sched_domains(&experiment.machine.topology, &DomainOptions::of(experiment.kernel)).expect("domains")
 }
 
@@ -254,7 +254,7 @@ fn choices_made_again_from_what_is_recorded_are_the_same() {
         let mut all = Again::default();
         for (folder, _, _, with) in recorded.runs() {
             let experiment = &recorded.experiment;
-            let side = if with { &experiment.with } else { &experiment.base };
+            let side = experiment.side(usize::from(with));
             let again = decide_again(&folder, experiment.kernel, side.features, &domains);
             all.forks += again.forks;
             all.wakeups += again.wakeups;

@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_measure::regret::Regret;
 use wakelab_sim::Setup;
-use wakelab_study::compare::{Comparison, Experiment, RegretSummary, compare};
+use wakelab_study::compare::{Block, Comparison, RegretSummary, compare};
 use wakelab_study::experiment::Spec;
 use wakelab_study::runners::Simulator;
 use wakelab_study::runs::Program;
 use wakelab_study::runs::cache::{Cached, Store};
 
-fn experiment(kernel: &str, with: &str, regret: bool) -> Experiment {
+fn experiment(kernel: &str, with: &str, regret: bool) -> Block {
     let text = format!(
         r#"
         machine = "test-8c"
@@ -25,7 +25,7 @@ fn experiment(kernel: &str, with: &str, regret: bool) -> Experiment {
     );
     let mut spec = Spec::parse(Path::new("small.toml"), &text).unwrap();
     spec.regret = regret;
-    spec.resolve().unwrap()
+    spec.resolve_two_sides().unwrap()
 }
 
 fn run(with: &str, regret: bool) -> Comparison {
@@ -99,7 +99,7 @@ fn perfect_knowledge_misses_nothing() {
 fn the_charged_time_is_all_the_time_in_which_the_machine_was_not_idle() {
     for kernel in Preset::names() {
         let experiment = experiment(kernel, "NO_TTWU_QUEUE", true);
-        for (case, variant) in experiment.cases.iter().zip([&experiment.base, &experiment.with]) {
+        for (case, variant) in experiment.cases.iter().zip(experiment.each_side()) {
             let until = 40_000_000;
             let setup = Setup {
                 machine: &experiment.machine,

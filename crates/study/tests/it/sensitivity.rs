@@ -8,7 +8,7 @@ use wakelab_kernel::Feature;
 use wakelab_machine::{Origin, ScxCosts};
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{Class, Experiment, compare};
+use wakelab_study::compare::{Block, Class, compare};
 use wakelab_study::experiment::{Given, Spec};
 use wakelab_study::runs::cache::{Cached, Store};
 use wakelab_study::runs::{Program, RunId, Runner, Why};
@@ -38,12 +38,13 @@ impl Runner for Decided {
 }
 
 fn spec() -> Spec {
-    let spec = Spec::of_flags("test-8c", "v5.19-rc1", "netperf:TCP_RR", Some("4,8"), "SIS_PROP", "SIS_UTIL").unwrap();
+    let spec =
+        Spec::of_two_sides("test-8c", "v5.19-rc1", "netperf:TCP_RR", Some("4,8"), "SIS_PROP", "SIS_UTIL").unwrap();
     Spec { repeats: Given::by_default("repeats", 1), ..spec }
 }
 
-fn plan(method: Method, budget: Option<usize>) -> (Plan, Experiment) {
-    let experiment = spec().resolve().unwrap();
+fn plan(method: Method, budget: Option<usize>) -> (Plan, Block) {
+    let experiment = spec().resolve_two_sides().unwrap();
     (Plan::new(&spec(), &experiment, method, budget).unwrap(), experiment)
 }
 
@@ -155,7 +156,7 @@ fn a_stop_leaves_the_samples_that_are_complete() {
 fn what_the_experiment_gives_is_not_changed() {
     let mut spec = spec();
     spec.workloads[0].params.push(("jitter".to_owned(), Given::by_default("params", 16)));
-    let experiment = spec.resolve().unwrap();
+    let experiment = spec.resolve_two_sides().unwrap();
     let plan = Plan::new(&spec, &experiment, Method::LatinHypercube, None).unwrap();
     assert!(plan.constants.iter().any(|constant| constant.of == "netperf:TCP_RR"));
     assert!(!plan.constants.iter().any(|constant| constant.name == "jitter"));
@@ -185,8 +186,8 @@ fn samples_are_within_the_ranges_and_published_numbers_stay() {
 #[test]
 fn what_a_scheduler_costs_is_varied_if_a_side_has_one() {
     let with = "scx:../bpf/tests/data/scx_simple.bpf.o";
-    let spec = Spec::of_flags("test-8c", "v7.2", "netperf:TCP_RR", Some("4"), "", with).unwrap();
-    let experiment = spec.resolve().unwrap();
+    let spec = Spec::of_two_sides("test-8c", "v7.2", "netperf:TCP_RR", Some("4"), "", with).unwrap();
+    let experiment = spec.resolve_two_sides().unwrap();
     let plan = Plan::new(&spec, &experiment, Method::LatinHypercube, Some(8)).unwrap();
     let of_fair = self::plan(Method::LatinHypercube, Some(8)).0;
     let costs = experiment.machine.scx_costs.list();
@@ -206,7 +207,7 @@ fn what_a_scheduler_costs_is_varied_if_a_side_has_one() {
 
 #[test]
 fn a_budget_that_does_not_do_for_all_constants_is_refused() {
-    let experiment = spec().resolve().unwrap();
+    let experiment = spec().resolve_two_sides().unwrap();
     let error = Plan::new(&spec(), &experiment, Method::OneAtATime, Some(3)).unwrap_err();
     assert!(matches!(error, PlanError::Few { given: 3, .. }), "{error}");
     assert!(error.to_string().starts_with("--budget: 3 is too few; expected "), "{error}");
@@ -221,7 +222,7 @@ fn every_workload_with_the_number_has_it_changed() {
                 \"hackbench:process-pipe\"\nload = \"1\"\n";
     fs::write(path, text).unwrap();
     let spec = Spec::read(path).unwrap();
-    let experiment = spec.resolve().unwrap();
+    let experiment = spec.resolve_two_sides().unwrap();
     let plan = Plan::new(&spec, &experiment, Method::LatinHypercube, Some(8)).unwrap();
     let sample = plan.experiment(&plan.samples[0]).unwrap();
     for (case, usual) in sample.cases.iter().zip(&experiment.cases) {

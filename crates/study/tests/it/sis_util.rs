@@ -2,7 +2,7 @@
 //! against its numbers. Short runs: the committed experiment measures longer.
 
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{CompareRow, Experiment, RunProgress, compare};
+use wakelab_study::compare::{CompareRow, RunProgress, compare};
 use wakelab_study::experiment::{Given, Spec};
 use wakelab_study::runners::Simulator;
 use wakelab_study::runs::RunId;
@@ -19,7 +19,7 @@ impl RunProgress for Silent {
 /// A workload at these loads, measured for the second of two times after the first, ms.
 fn spec(workload: &str, load: &str, [settle, time]: [u64; 2]) -> Spec {
     let mut spec =
-        Spec::of_flags("intel-1s56c112t", "v5.19-rc1", workload, Some(load), "SIS_PROP", "SIS_UTIL").unwrap();
+        Spec::of_two_sides("intel-1s56c112t", "v5.19-rc1", workload, Some(load), "SIS_PROP", "SIS_UTIL").unwrap();
     spec.settle_ns = Given::by_flag("--settle", settle * 1_000_000);
     spec.time_ns = Given::by_flag("--time", time * 1_000_000);
     spec.seed = SEED;
@@ -28,7 +28,10 @@ fn spec(workload: &str, load: &str, [settle, time]: [u64; 2]) -> Spec {
 }
 
 fn compared(spec: &Spec, base_only: bool) -> Vec<CompareRow> {
-    let experiment = Experiment { base_only, ..spec.resolve().expect("a sound experiment") };
+    let mut experiment = spec.resolve_two_sides().expect("a sound experiment");
+    if base_only {
+        experiment.variants.clear();
+    }
     compare(&Simulator, &experiment, 0, &Silent, &AtomicBool::new(false)).expect("runs that end").rows
 }
 

@@ -1,4 +1,4 @@
-//! What is compared, with every name resolved, and the seeds of its runs.
+//! What is compared, with every name resolved: the base and its variants on one machine and kernel.
 
 use super::assumed::assumed;
 use super::sides::{differ, notes};
@@ -18,9 +18,10 @@ pub struct Case {
     pub workload: Arc<Workload>,
 }
 
-/// A comparison of two sides: all that their runs need.
+/// The cases of an experiment on one machine and kernel, on the base and on each variant: all that their runs need. One
+/// variant makes two sides.
 #[derive(Clone, Debug)]
-pub struct Experiment {
+pub struct Block {
     /// The name of the experiment.
     pub name: String,
     /// The machine.
@@ -33,10 +34,9 @@ pub struct Experiment {
     pub cases: Vec<Case>,
     /// The side that is 100%.
     pub base: Variant,
-    /// The other side.
-    pub with: Variant,
-    /// Whether only the base side is run. The rows then have its numbers on both sides.
-    pub base_only: bool,
+    /// The sides that are compared with it. If there is none, only the base is run, and rows have its numbers on both
+    /// sides.
+    pub variants: Vec<Variant>,
     /// The number of runs of each case on each side, 1 or more; with `until`, the fewest.
     pub repeats: u32,
     /// How exact the intervals are to be; `None` for a fixed number of repeats.
@@ -61,34 +61,60 @@ pub struct Experiment {
     pub warnings: Vec<String>,
 }
 
-impl Experiment {
+impl Block {
     /// The end of a run, ns.
     pub fn end_ns(&self) -> u64 {
         self.settle_ns + self.time_ns
     }
 
-    /// The number of runs: every case on both sides, as often as it is repeated.
+    /// The number of runs: every case on all sides, as often as it is repeated.
     pub fn runs(&self) -> usize {
-        self.cases.len() * self.runs_of_case()
+        self.cases.len() * self.repeats as usize * self.sides()
     }
 
-    /// The number of runs of a case.
-    pub(super) fn runs_of_case(&self) -> usize {
-        self.repeats as usize * self.sides()
+    /// The most runs that `until` can make of them.
+    pub(super) fn most_runs(&self) -> usize {
+        let most = self.until.map_or(self.repeats, |until| until.most.max(self.repeats));
+        self.cases.len() * most as usize * self.sides()
     }
 
     /// The number of sides that are run.
-    pub(super) fn sides(&self) -> usize {
-        if self.base_only { 1 } else { 2 }
+    pub fn sides(&self) -> usize {
+        1 + self.variants.len()
+    }
+
+    /// The sides: the base, then the variants.
+    pub fn each_side(&self) -> impl Iterator<Item = &Variant> {
+        std::iter::once(&self.base).chain(&self.variants)
+    }
+
+    /// A side by its number: 0 for the base, then the variants.
+    pub fn side(&self, side: usize) -> &Variant {
+        if side == 0 { &self.base } else { &self.variants[side - 1] }
+    }
+
+    /// The side that is compared with the base, of two sides; the base itself if there is no variant.
+    pub fn with(&self) -> &Variant {
+        self.variants.first().unwrap_or(&self.base)
+    }
+
+    /// The numbers of the sides that are compared with the base: the variants, or the base itself if there is none.
+    pub(super) fn compared_sides(&self) -> std::ops::Range<usize> {
+        if self.variants.is_empty() { 0..1 } else { 1..self.sides() }
+    }
+
+    /// The machine's and the kernel's name.
+    pub(crate) fn place(&self) -> (&str, &'static str) {
+        (&self.machine.name, self.kernel.name)
     }
 
     /// The assumed constants of the machine and the workloads.
     pub fn assumed(&self) -> Vec<Assumed> {
-        assumed(self)
+        assumed(self, &self.each_side().collect::<Vec<_>>())
     }
 
-    /// The description of the experiment for results.
-    pub fn info(&self) -> ExperimentInfo {
+    /// The description for results of the comparison of the base with `with`.
+    pub fn info(&self, with: &Variant) -> ExperimentInfo {
         ExperimentInfo {
             name: self.name.clone(),
             machine: self.machine.name.clone(),
@@ -100,9 +126,9 @@ impl Experiment {
             settle_ns: self.settle_ns,
             time_ns: self.time_ns,
             base: self.base.label.clone(),
-            with: self.with.label.clone(),
-            differ: differ(&self.base, &self.with),
-            notes: notes(&self.base, &self.with),
+            with: with.label.clone(),
+            differ: differ(&self.base, with),
+            notes: notes(&self.base, with),
             observer_cost_ns: self.observer_cost_ns,
             pinned: self.pinned.clone(),
         }
