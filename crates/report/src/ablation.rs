@@ -5,7 +5,7 @@ use crate::numbers::thousands;
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use wakelab_study::compare::Experiment;
+use wakelab_study::compare::Block;
 use wakelab_study::mechanisms::{MechanismRow, MechanismTable};
 use wakelab_study::recordings::ablation::{Ablation, RULES};
 
@@ -37,7 +37,7 @@ pub fn rules_json(ablation: &Ablation) -> Value {
 }
 
 /// The table: the full model first, then the experiment without each mechanism.
-pub fn mechanisms_text(experiment: &Experiment, found: &MechanismTable) -> String {
+pub fn mechanisms_text(experiment: &Block, found: &MechanismTable) -> String {
     let mut text = format!("{}: simulated by wakelab {VERSION}, not measured\n\n", experiment.name);
     let _ = writeln!(
         text,
@@ -46,7 +46,7 @@ pub fn mechanisms_text(experiment: &Experiment, found: &MechanismTable) -> Strin
         experiment.machine.name,
         experiment.kernel.name,
         experiment.base.label,
-        experiment.with.label,
+        experiment.with().label,
         experiment.repeats,
         if experiment.repeats == 1 { "" } else { "s" },
         experiment.seed,
@@ -95,9 +95,9 @@ fn mechanism_line(name: &str, row: &MechanismRow) -> [String; 9] {
 }
 
 /// The same as JSON.
-pub fn mechanisms_json(experiment: &Experiment, found: &MechanismTable) -> Value {
+pub fn mechanisms_json(experiment: &Block, found: &MechanismTable) -> Value {
     json!({
-        "wakelab": VERSION, "kind": "simulated", "complete": found.complete, "experiment": experiment.info(),
+        "wakelab": VERSION, "kind": "simulated", "complete": found.complete, "experiment": experiment.info(experiment.with()),
         "without": found.without,
     })
 }

@@ -1,8 +1,6 @@
 //! A survey: policies by what they are worth on all loads, and on each.
 
-use crate::compare::{
-    failed_text, matrix_groups, matrix_header, matrix_json, matrix_key, matrix_model, matrix_verdict_of,
-};
+use crate::compare::{conclusion, matrix};
 use crate::numbers::{fixed, interval, signed};
 use crate::table::{table as new_table, text as table_text};
 use serde_json::{Value, json};
@@ -18,13 +16,13 @@ const WIDTH: usize = 100;
 /// The whole survey, and the command to run next, if there is one.
 pub fn text(found: &MatrixComparison, verdicts: &[Verdict<'_>], next: Option<&str>) -> String {
     let (ranked, idle) = ranking(found, verdicts);
-    let mut text = matrix_header(found, false);
+    let mut text = matrix::header(found, false);
     if found.lines() > 0 {
         let (all, each) = (over_all(found, &ranked), by_workload(found, verdicts, &ranked));
         let _ = write!(text, "\nOver all loads, the best first, %; positive is better\n\n{all}");
         let _ = write!(text, "\nBy workload, geometric means of its loads, %\n\n{each}");
     }
-    text += &failed_text(found);
+    text += &matrix::failed_text(found);
     text += "\n";
     let wrapped = Options::new(WIDTH).subsequent_indent("  ");
     for line in notes(found, &ranked, &idle).into_iter().chain(conclusions(found, verdicts)) {
@@ -65,7 +63,7 @@ pub fn json(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Value {
             "worst": end(one.worst),
         })
     };
-    let mut value = matrix_json(found, verdicts);
+    let mut value = matrix::json(found, verdicts);
     value["survey"] = json!({
         "ranking": ranked.iter().map(one).collect::<Vec<_>>(),
         "identical": idle.iter().map(|&variant| &found.variants[variant]).collect::<Vec<_>>(),
@@ -96,13 +94,13 @@ fn over_all(found: &MatrixComparison, ranked: &[Ranked<'_>]) -> String {
 }
 
 fn by_workload(found: &MatrixComparison, verdicts: &[Verdict<'_>], ranked: &[Ranked<'_>]) -> String {
-    let keys: Vec<[String; 3]> = matrix_groups(found, verdicts).into_iter().map(|group| group.key).collect();
+    let keys: Vec<[String; 3]> = matrix::groups(found, verdicts).into_iter().map(|group| group.key).collect();
     let titles: Vec<String> = keys.iter().map(|[benchmark, case, _]| format!("{benchmark} {case}")).collect();
     let columns: Vec<&str> = ["switch"].into_iter().chain(titles.iter().map(String::as_str)).collect();
     let mut table = new_table(&columns, 1);
     for one in ranked {
         let mean = |key: &[String; 3]| {
-            let mean = found.mean(one.variant, |_, row| matrix_key(row) == *key);
+            let mean = found.mean(one.variant, |_, row| matrix::key(row) == *key);
             mean.map_or_else(
                 || "n/a".to_owned(),
                 |mean| {
@@ -136,11 +134,8 @@ pub(crate) fn notes(found: &MatrixComparison, ranked: &[Ranked<'_>], idle: &[usi
 pub(crate) fn conclusions(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Vec<String> {
     let (ranked, _) = ranking(found, verdicts);
     let shown = |one: &&Ranked<'_>| one.better + one.worse > 0;
-    let mut lines: Vec<String> = ranked
-        .iter()
-        .filter(shown)
-        .map(|one| format!("verdict: {}", matrix_verdict_of(&verdicts[one.variant])))
-        .collect();
+    let mut lines: Vec<String> =
+        ranked.iter().filter(shown).map(|one| format!("verdict: {}", conclusion(&verdicts[one.variant]))).collect();
     let others = ranked.len() - lines.len();
     if others > 0 {
         let of = if lines.is_empty() { "any switch".to_owned() } else { format!("the other {others}") };
@@ -150,6 +145,6 @@ pub(crate) fn conclusions(found: &MatrixComparison, verdicts: &[Verdict<'_>]) ->
     if untested {
         lines.push("One run per side cannot tell a difference from chance: --repeat 3 gives a verdict.".to_owned());
     }
-    lines.extend(matrix_model(verdicts));
+    lines.extend(matrix::model(verdicts));
     lines
 }

@@ -24,7 +24,7 @@ pub fn csv(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
 
 /// The same of every row of a matrix, with the name of its variant at the end. If foreign schedulers have failed at
 /// some, there is a line for each of those, and a last column that says why.
-pub fn matrix_csv(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
+pub fn of_matrix(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
     let errors = !found.failed.is_empty();
     let with = |mut line: Vec<String>, last: String| {
         line.push(last);

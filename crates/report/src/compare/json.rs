@@ -1,6 +1,6 @@
 //! JSON, as docs/results.schema.json describes it.
 
-use super::matrix::{kernels, machines, matrix_verdict_lines, means_of};
+use super::matrix::{kernels, machines, means_of, verdict_lines};
 use crate::VERSION;
 use serde_json::{Value, json};
 use wakelab_study::compare::{CompareRow, Comparison, FailedRow, MatrixComparison, PowerDifference, Side};
@@ -24,7 +24,7 @@ pub fn json(comparison: &Comparison, verdict: &Verdict<'_>) -> Value {
 
 /// Everything that was found of a matrix: its means and verdicts, and for each machine, kernel and variant what
 /// [`json()`] has of two sides, with p corrected for the whole matrix.
-pub fn matrix_json(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Value {
+pub fn of_matrix(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Value {
     let means = means_of(found, verdicts).into_iter().map(|(variant, over, name, mean)| {
         json!({
             "variant": found.variants[variant],
@@ -59,7 +59,7 @@ pub fn matrix_json(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Value 
             "variants": found.variants,
             "tested_rows": verdicts.iter().map(Verdict::tested).sum::<usize>(),
         },
-        "text": matrix_verdict_lines(verdicts),
+        "text": verdict_lines(verdicts),
         "verdicts": found.variants.iter().zip(verdicts).map(of_variant).collect::<Vec<_>>(),
         "means": means.collect::<Vec<_>>(),
         "comparisons": comparisons.map(comparison).collect::<Vec<_>>(),

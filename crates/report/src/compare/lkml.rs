@@ -1,6 +1,6 @@
 //! The table of patch letters, as schedtests prints it.
 
-use super::matrix::{FAILED, Group, Line, failed_text, groups, kernel, key, machine, matrix_verdict_text};
+use super::matrix::{self, FAILED, Group, Line, failed_text, groups, kernel, key, machine};
 use super::table::of_runs;
 use super::{differences, verdict_text};
 use super::{interval_or_identical, power_quantity};
@@ -72,7 +72,7 @@ pub fn lkml(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
 
 /// A matrix as patch letters show it: a table for each machine, kernel, workload and metric, with a column for each
 /// variant, the geometric mean of its lines, and the verdicts.
-pub fn matrix_lkml(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
+pub fn of_matrix(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
     let incomplete = if found.complete { "" } else { ", interrupted: rows are missing" };
     let mut text = String::new();
     for (variant, name) in found.variants.iter().enumerate() {
@@ -107,10 +107,10 @@ pub fn matrix_lkml(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String
     if found.lines() == 0 {
         text += "simulated: no row is complete\n";
     }
-    text + &failed_text(found) + &matrix_verdict_text(verdicts)
+    text + &failed_text(found) + &matrix::verdict_text(verdicts)
 }
 
-/// The lines of a table of [`matrix_lkml`], and their geometric mean.
+/// The lines of a table of [`of_matrix`], and their geometric mean.
 fn matrix_lines(found: &MatrixComparison, group: &Group<'_>, lines: &[Line<'_>]) -> String {
     const MEAN: &str = "geomean";
     let base = |row: &CompareRow| format!("1.00 ({:>6})", fixed(row.base.std_pct, 2));

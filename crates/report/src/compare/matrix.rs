@@ -12,16 +12,18 @@ use std::fmt::Write;
 use textwrap::Options;
 use wakelab_statistics::Better;
 use wakelab_statistics::GeometricMean;
-use wakelab_study::compare::{
-    CompareRow, Comparison, Experiment, Matrix, MatrixComparison, MatrixPlan, PowerDifference,
-};
+use wakelab_study::compare::{Block, CompareRow, Comparison, Matrix, MatrixComparison, MatrixPlan, PowerDifference};
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
+
+pub use super::csv::of_matrix as csv;
+pub use super::json::of_matrix as json;
+pub use super::lkml::of_matrix as lkml;
 
 /// The columns of sentences.
 const WIDTH: usize = 100;
 
 /// The comparison of all sides: what was run, the results by workload, geometric means, and the verdicts.
-pub fn matrix_table(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
+pub fn table(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> String {
     let mut text = header(found, true);
     for group in groups(found, verdicts) {
         text += &results(found, &group);
@@ -29,7 +31,7 @@ pub fn matrix_table(found: &MatrixComparison, verdicts: &[Verdict<'_>]) -> Strin
     text += &means(found);
     text += &failed_text(found);
     text += &footer(found);
-    text + &matrix_verdict_text(verdicts)
+    text + &verdict_text(verdicts)
 }
 
 /// What a cell says in place of a number if the variant has failed there.
@@ -53,18 +55,17 @@ pub(crate) fn failed_text(found: &MatrixComparison) -> String {
 }
 
 /// The plan of a matrix: `wakelab compare --dry-run`; `jobs` runs go at a time.
-pub fn matrix_plan(matrix: &Matrix, plan: &MatrixPlan, jobs: usize) -> String {
-    let sides = matrix.variants.len() + 1;
-    let of_block = |block: &[Experiment]| {
-        let Experiment { machine, kernel, cases, repeats, .. } = &block[0];
-        [machine.name.clone(), kernel.name.to_owned(), cases.len().to_string(), sides.to_string(), repeats.to_string()]
+pub fn plan(matrix: &Matrix, plan: &MatrixPlan, jobs: usize) -> String {
+    let of_block = |block: &Block| {
+        let counts = [block.cases.len(), block.sides(), block.repeats as usize].map(|count| count.to_string());
+        [block.machine.name.clone(), block.kernel.name.to_owned()].into_iter().chain(counts)
     };
     let mut table = new_table(&["machine", "kernel", "cases", "sides", "repeats"], 2);
-    matrix.blocks().for_each(|block| {
+    matrix.blocks.iter().for_each(|block| {
         table.add_row(of_block(block));
     });
     let mut text = table_text(&table) + "\n" + &to_make([plan.runs - plan.kept, plan.kept], plan.cpu_s, jobs);
-    if let Some(until) = matrix.experiments[0].until {
+    if let Some(until) = matrix.blocks[0].until {
         let _ = writeln!(
             text,
             "Cases whose intervals are wider than ±{}% are then repeated, up to {} times: at most {} in all.",
@@ -460,14 +461,14 @@ fn footer(found: &MatrixComparison) -> String {
 }
 
 /// The verdicts for the end of a table: a sentence for each variant, then what holds for all.
-pub fn matrix_verdict_text(verdicts: &[Verdict<'_>]) -> String {
+pub(super) fn verdict_text(verdicts: &[Verdict<'_>]) -> String {
     let wrapped = Options::new(WIDTH).subsequent_indent("  ");
-    let lines = matrix_verdict_lines(verdicts);
+    let lines = verdict_lines(verdicts);
     lines.iter().fold("\n".to_owned(), |text, line| text + &textwrap::fill(line, &wrapped) + "\n")
 }
 
-/// The lines of [`matrix_verdict_text`].
-pub(crate) fn matrix_verdict_lines(verdicts: &[Verdict<'_>]) -> Vec<String> {
+/// The lines of [`verdict_text`].
+pub(crate) fn verdict_lines(verdicts: &[Verdict<'_>]) -> Vec<String> {
     let mut lines: Vec<String> = verdicts.iter().map(|verdict| format!("verdict: {}", conclusion(verdict))).collect();
     lines.extend(model(verdicts));
     lines

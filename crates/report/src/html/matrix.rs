@@ -5,11 +5,11 @@ use super::comparison::{change, headline};
 use super::machine::machine;
 use super::{KERNELS_OWN, TEXT, opt, table, text};
 use crate::VERSION;
-use crate::compare::{
-    FAILED, MatrixGroup, MatrixLine, MatrixPowerLine, WATTS, matrix_differences, matrix_failed_lines, matrix_groups,
-    matrix_kernels, matrix_key, matrix_machines, matrix_overs, matrix_power_lines, matrix_verdict_lines,
-    number_of_runs,
+use crate::compare::matrix::{
+    FAILED, Group, Line, PowerLine, differences, failed_lines, groups, kernels, key, machines, overs, power_lines,
+    verdict_lines,
 };
+use crate::compare::{WATTS, number_of_runs};
 use crate::numbers::{switches, thousands};
 use crate::survey::{conclusions as survey_lines, notes as survey_notes};
 use wakelab_page::{
@@ -32,7 +32,7 @@ const NAMED: usize = 4;
 /// # Errors
 /// Where there are more rows than a page takes.
 pub fn matrix(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Result<String, Error> {
-    let groups = matrix_groups(found, verdicts);
+    let groups = groups(found, verdicts);
     let mut page = page(found, verdicts, command);
     page.focus = Some(largest(&groups));
     page.comparison = Some(Changes {
@@ -40,7 +40,7 @@ pub fn matrix(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str)
         with: other(found),
         metrics: groups.iter().flat_map(|group| metrics(found, group)).collect(),
     });
-    let of_group = |(at, group): (usize, &MatrixGroup<'_>)| {
+    let of_group = |(at, group): (usize, &Group<'_>)| {
         let power = power(found, at, group);
         Section {
             id: format!("workload-{}", at + 1),
@@ -82,7 +82,7 @@ pub fn survey(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str)
         metrics: vec![metric],
     });
     let mut sections = vec![ranks(found, &ranked, &idle)];
-    for (at, group) in matrix_groups(found, verdicts).iter().enumerate() {
+    for (at, group) in groups(found, verdicts).iter().enumerate() {
         sections.push(Section {
             id: format!("workload-{}", at + 1),
             title: group.key.join(" "),
@@ -117,21 +117,21 @@ fn base_name(found: &MatrixComparison) -> String {
 }
 
 /// The machine and the kernel of a line, where there are several, and its load.
-fn place(found: &MatrixComparison, line: &MatrixLine<'_>) -> String {
+fn place(found: &MatrixComparison, line: &Line<'_>) -> String {
     let of = &line.of.experiment;
-    let several = [(matrix_machines(found).len(), &of.machine), (matrix_kernels(found).len(), &of.kernel)];
+    let several = [(machines(found).len(), &of.machine), (kernels(found).len(), &of.kernel)];
     let names = several.into_iter().filter(|(n, _)| *n > 1).map(|(_, name)| name.as_str());
     names.chain([line.first().load.as_str()]).collect::<Vec<_>>().join(" ")
 }
 
-fn case(group: &MatrixGroup<'_>) -> String {
+fn case(group: &Group<'_>) -> String {
     format!("{} {}", group.key[0], group.key[1])
 }
 
 /// The workload with the largest change.
-fn largest(groups: &[MatrixGroup<'_>]) -> Place {
-    let change = |group: &MatrixGroup<'_>| {
-        let rows = group.lines.iter().flat_map(MatrixLine::there);
+fn largest(groups: &[Group<'_>]) -> Place {
+    let change = |group: &Group<'_>| {
+        let rows = group.lines.iter().flat_map(Line::there);
         rows.map(|(_, judged)| judged.size()).fold(0.0, f64::max)
     };
     let most = groups.iter().max_by(|a, b| change(a).total_cmp(&change(b)));
@@ -140,11 +140,11 @@ fn largest(groups: &[MatrixGroup<'_>]) -> Place {
 
 /// The lines of the chart for each variant of a workload. The means of both sides are left to the tables: machines and
 /// kernels have no order over which a line could be drawn.
-fn metrics(found: &MatrixComparison, group: &MatrixGroup<'_>) -> Vec<Metric> {
+fn metrics(found: &MatrixComparison, group: &Group<'_>) -> Vec<Metric> {
     let [benchmark, of_benchmark, metric] = &group.key;
     let first = group.lines[0].first();
     let of_variant = |(at, name): (usize, &String)| {
-        let row = |line: &MatrixLine<'_>| {
+        let row = |line: &Line<'_>| {
             let (row, judged) = (*line.rows.get(at)?)?;
             Some(MetricRow { load: place(found, line), base: UNKNOWN, with: UNKNOWN, ..change(row, judged) })
         };
@@ -202,10 +202,10 @@ fn ranks(found: &MatrixComparison, ranked: &[Ranked<'_>], idle: &[usize]) -> Sec
 }
 
 /// A workload of a survey: a line for each switch, with a column for each load.
-fn by_load(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>, ranked: &[Ranked<'_>]) -> Table {
+fn by_load(found: &MatrixComparison, at: usize, group: &Group<'_>, ranked: &[Ranked<'_>]) -> Table {
     let line = |one: &Ranked<'_>| {
         let rows = || group.lines.iter().map(|line| line.rows.get(one.variant).copied().flatten());
-        let mean = found.mean(one.variant, |_, row| matrix_key(row) == group.key);
+        let mean = found.mean(one.variant, |_, row| key(row) == group.key);
         let mut cells = vec![text(found.variants[one.variant].clone())];
         cells.extend(mean.map_or([Cell::Empty, Cell::Empty, Cell::Empty], |mean| difference(mean.pct, mean.ci95)));
         let pct = |of: Option<(&CompareRow, _)>| of.map(|(row, _)| row.compare_pct).filter(|pct| pct.is_finite());
@@ -228,8 +228,7 @@ fn by_load(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>, ranked:
 fn page(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Page {
     let first = &found.comparisons[0].experiment;
     let several = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let machines = several(matrix_machines(found));
-    let kernels = several(matrix_kernels(found));
+    let (on_machines, on_kernels) = (several(machines(found)), several(kernels(found)));
     let ms = |ns: u64| format!("{} ms", thousands(ns / 1_000_000));
     let variants = match &found.variants[..] {
         few if few.len() <= NAMED => few.join(", "),
@@ -244,14 +243,14 @@ fn page(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Pa
     }
     Page {
         title: format!("{variants} against {}", base_name(found)),
-        lead: format!("{} on {machines}, kernel {kernels}. Simulated.", first.workloads.join(", ")),
-        verdict: matrix_verdict_lines(verdicts).iter().map(|line| sentence(line)).collect(),
+        lead: format!("{} on {on_machines}, kernel {on_kernels}. Simulated.", first.workloads.join(", ")),
+        verdict: verdict_lines(verdicts).iter().map(|line| sentence(line)).collect(),
         run: Run {
             command: command.to_owned(),
             version: VERSION.to_owned(),
             kind: Kind::Simulated,
-            kernel: kernels.clone(),
-            machine: machines.clone(),
+            kernel: on_kernels,
+            machine: on_machines,
             workload: first.workloads.join(", "),
             facts: vec![
                 ("repeats on each side".to_owned(), repeats(verdicts)),
@@ -260,7 +259,7 @@ fn page(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Pa
                 ("measured".to_owned(), ms(first.time_ns)),
             ],
         },
-        machine: (matrix_machines(found).len() == 1).then(|| machine(&one_machine.name, &one_machine.topology)),
+        machine: (machines(found).len() == 1).then(|| machine(&one_machine.name, &one_machine.topology)),
         sections: sections(found),
         notes: notes(found),
         assumed: assumed.into_iter().map(super::comparison::assumed).collect(),
@@ -283,7 +282,7 @@ fn notes(found: &MatrixComparison) -> Vec<String> {
     if !found.complete {
         notes.push("The comparison was interrupted: rows are missing.".to_owned());
     }
-    notes.extend(matrix_failed_lines(found));
+    notes.extend(failed_lines(found));
     notes
 }
 
@@ -310,7 +309,7 @@ fn sides(found: &MatrixComparison) -> Table {
     let first = &found.comparisons[0].experiment;
     let base = vec![text(base_name(found)), text(switches(&first.base)), Cell::Empty];
     let variants = found.variants.iter().zip(&found.comparisons).enumerate().map(|(variant, (name, of))| {
-        let differ = text(matrix_differences(found, variant).join("; "));
+        let differ = text(differences(found, variant).join("; "));
         vec![text(name.clone()), text(switches(&of.experiment.with)), differ]
     });
     let columns = [("Side", TEXT), ("Switches", TEXT), ("Differs in", TEXT)];
@@ -351,8 +350,8 @@ fn difference(pct: f64, ci95: Option<[f64; 2]>) -> [Cell; 3] {
     [opt(Some(pct).filter(|pct| pct.is_finite()), 2), low, high]
 }
 
-fn results(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Table {
-    let line = |line: &MatrixLine<'_>| {
+fn results(found: &MatrixComparison, at: usize, group: &Group<'_>) -> Table {
+    let line = |line: &Line<'_>| {
         let (of, row) = (&line.of.experiment, line.first());
         let mut cells = vec![text(of.machine.clone()), text(of.kernel.clone()), text(row.load.clone())];
         cells.extend([opt(Some(row.base.mean), 2), Cell::Number(row.base.n as f64, 0)]);
@@ -376,9 +375,9 @@ fn results(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Tabl
 }
 
 /// Power and energy of a group; `None` where power is not described.
-fn power(found: &MatrixComparison, at: usize, group: &MatrixGroup<'_>) -> Option<Table> {
-    let lines = matrix_power_lines(group);
-    let row = |of: &MatrixPowerLine<'_>| {
+fn power(found: &MatrixComparison, at: usize, group: &Group<'_>) -> Option<Table> {
+    let lines = power_lines(group);
+    let row = |of: &PowerLine<'_>| {
         let experiment = &of.line.of.experiment;
         let mut cells = vec![text(experiment.machine.clone()), text(experiment.kernel.clone())];
         cells.extend([text(of.line.first().load.clone()), text(of.of.clone()), Cell::Number(of.base, 2)]);
@@ -401,7 +400,7 @@ fn means(found: &MatrixComparison) -> Table {
     let cells = |mean: Option<GeometricMean>| {
         mean.map_or([Cell::Empty, Cell::Empty, Cell::Empty], |mean| difference(mean.pct, mean.ci95))
     };
-    let rows = matrix_overs(found).into_iter().map(|(over, which)| {
+    let rows = overs(found).into_iter().map(|(over, which)| {
         let of = (0..found.variants.len()).map(|variant| found.mean(variant, |found, _| which(found)));
         [text(over)].into_iter().chain(of.flat_map(cells)).collect()
     });
