@@ -5,7 +5,7 @@ use crate::completion;
 use crate::flags::{RepeatFlag, SeedFlag};
 use crate::output::Exit;
 use wakelab_input::{DURATION_MAX_NS, parse_duration};
-use wakelab_study::experiment::{Flags, Given, MatrixSpec};
+use wakelab_study::experiment::{Flags, Given, Spec};
 
 pub const EXAMPLE: &str = "\
 Example:
@@ -95,16 +95,14 @@ pub fn positive_time(text: &str) -> Result<u64, String> {
 
 /// Simulates the experiment that the flags describe.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let with = if args.simulation.one_side { std::slice::from_ref(&args.base) } else { &args.with[..] };
-    let mut matrix = MatrixSpec::of_flags(&Flags {
+    let mut spec = Spec::of_flags(&Flags {
         machines: &args.machine,
         kernels: &args.kernel,
         workloads: &args.workload,
         loads: &args.load,
         base: &args.base,
-        with,
+        with: if args.simulation.one_side { &[] } else { &args.with[..] },
     })?;
-    let spec = &mut matrix.common;
     if let Some(repeat) = args.repeat.repeat {
         spec.repeats = Given::by_flag("--repeat", repeat);
     }
@@ -122,7 +120,6 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     spec.lenient = args.simulation.lenient.lenient;
     spec.schedulers = args.simulation.cache.schedulers();
     spec.regret = args.simulation.regret;
-    spec.base_only = args.simulation.one_side;
-    args.simulation.until.set(spec);
-    simulate(&matrix, &args.simulation)
+    args.simulation.until.set(&mut spec);
+    simulate(&spec, &args.simulation)
 }

@@ -5,7 +5,7 @@ use crate::embedded;
 use crate::output::{Exit, print};
 use clap::Parser;
 use std::path::{Path, PathBuf};
-use wakelab_study::experiment::MatrixSpec;
+use wakelab_study::experiment::Spec;
 
 pub const EXAMPLE: &str = "\
 Example:
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let (path, _unpacked) = embedded::own_experiment("demo")?;
-    let spec = MatrixSpec::read(&path)?;
+    let spec = Spec::read(&path)?;
     // The letter's table is short enough for a first look.
     let Defaults { flags } = Defaults::parse_from(["demo", "--format", "lkml"]);
     print(BEFORE)?;

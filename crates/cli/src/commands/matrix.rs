@@ -1,37 +1,25 @@
 //! Comparisons of more than two sides, as `wakelab run` and `wakelab compare` make them.
 
-use super::simulate::{ResultFormat, SimulationFlags, deliver, dry_run, say_condition};
+use super::simulate::{ResultFormat, SimulationFlags, deliver, say_condition};
 use super::trust;
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::flags::JobsFlag;
-use crate::out_file::command_line;
-use crate::output::{Exit, say_error, say_warnings, tell};
+use crate::out_file::{OutFile, command_line};
+use crate::output::{Exit, say_error, tell};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use anyhow::ensure;
 use std::collections::BTreeSet;
-use wakelab_report::compare as report;
+use wakelab_report::compare::matrix as report;
 use wakelab_report::numbers::thousands;
 use wakelab_study::compare::{Matrix, MatrixComparison, compare_matrix};
-use wakelab_study::experiment::MatrixSpec;
-use wakelab_study::runners::serve_runs;
 use wakelab_study::verdict::{Verdict, matrix_verdicts};
 
 /// The most runs that are made without `--yes`.
 const RUNS_MAX: usize = 1000;
 
 /// Simulates and prints a matrix.
-pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
-    only_what_has_room(flags)?;
-    let matrix = spec.resolve()?;
-    serve_runs(&matrix.experiments);
-    say_warnings(&matrix.warnings);
-    say_warnings(&fitted(&matrix));
-    flags.claim_outputs()?;
-    let out = flags.out.open()?;
-    if flags.dry_run {
-        return dry_run(&matrix, out.as_ref(), flags);
-    }
+pub fn simulate_matrix(matrix: &Matrix, out: Option<&OutFile>, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     let runs = matrix.runs();
     ensure!(
         runs <= RUNS_MAX || flags.yes,
@@ -40,12 +28,12 @@ pub fn simulate_matrix(spec: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Re
         thousands(RUNS_MAX as u64)
     );
     let html = flags.html.open()?;
-    let Some(found) = found(&matrix, &flags.cache, &flags.jobs)? else { return Ok(Exit::RunFailed) };
+    let Some(found) = found(matrix, &flags.cache, &flags.jobs)? else { return Ok(Exit::RunFailed) };
     let verdicts = matrix_verdicts(&found);
     let done: usize = found.comparisons.iter().map(|comparison| comparison.rows.len()).sum();
     let mut failed = false;
     if done > 0 || !found.failed.is_empty() {
-        deliver(out.as_ref(), &render(&found, &verdicts, flags.format), flags.format == ResultFormat::Json)?;
+        deliver(out, &render(&found, &verdicts, flags.format), flags.format == ResultFormat::Json)?;
     }
     if done > 0 {
         if let Some(html) = html {
@@ -92,7 +80,7 @@ pub fn found(matrix: &Matrix, cache: &CacheFlags, jobs: &JobsFlag) -> anyhow::Re
 }
 
 /// Fails if a flag is given that only works for two sides.
-fn only_what_has_room(flags: &SimulationFlags) -> anyhow::Result<()> {
+pub(super) fn only_what_has_room(flags: &SimulationFlags) -> anyhow::Result<()> {
     let asked =
         [(flags.events.is_some(), "--events"), (flags.perfetto.is_some(), "--perfetto"), (flags.regret, "--regret")];
     let asked = asked.into_iter().find_map(|(asked, flag)| asked.then_some(flag)).or(trust::asked_for(flags));
@@ -106,8 +94,8 @@ fn only_what_has_room(flags: &SimulationFlags) -> anyhow::Result<()> {
 }
 
 /// What is not used of machines that were fitted.
-fn fitted(matrix: &Matrix) -> Vec<String> {
-    let fitted = matrix.experiments.iter().map(|it| &it.machine).filter(|machine| machine.ensemble.is_some());
+pub(super) fn fitted(matrix: &Matrix) -> Vec<String> {
+    let fitted = matrix.blocks.iter().map(|block| &block.machine).filter(|machine| machine.ensemble.is_some());
     let names: BTreeSet<&str> = fitted.map(|machine| machine.name.as_str()).collect();
     let warning = |name| {
         format!(
@@ -120,9 +108,9 @@ fn fitted(matrix: &Matrix) -> Vec<String> {
 
 fn render(found: &MatrixComparison, verdicts: &[Verdict<'_>], format: ResultFormat) -> String {
     match format {
-        ResultFormat::Lkml => report::matrix_lkml(found, verdicts),
-        ResultFormat::Table => report::matrix_table(found, verdicts),
-        ResultFormat::Json => format!("{:#}\n", report::matrix_json(found, verdicts)),
-        ResultFormat::Csv => report::matrix_csv(found, verdicts),
+        ResultFormat::Lkml => report::lkml(found, verdicts),
+        ResultFormat::Table => report::table(found, verdicts),
+        ResultFormat::Json => format!("{:#}\n", report::json(found, verdicts)),
+        ResultFormat::Csv => report::csv(found, verdicts),
     }
 }

@@ -9,7 +9,7 @@ use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use std::path::PathBuf;
 use wakelab_report::ablation as report;
-use wakelab_study::experiment::{Given, MatrixSpec, Spec};
+use wakelab_study::experiment::{Given, Spec};
 use wakelab_study::mechanisms::mechanisms;
 
 pub const EXAMPLE: &str = "\
@@ -45,8 +45,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     // The program's own files are needed until the end.
     let (path, unpacked) = embedded::experiment(&args.file)?;
-    let mut matrix = MatrixSpec::read(&path)?;
-    let spec = &mut matrix.common;
+    let mut spec = Spec::read(&path)?;
     spec.unpacked_to = unpacked.as_ref().map(|unpacked| unpacked.folder().to_owned());
     if let Some(repeat) = args.repeat.repeat {
         spec.repeats = Given::by_flag("--repeat", repeat);
@@ -57,22 +56,26 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     spec.lenient |= args.simulation.lenient.lenient;
     spec.schedulers = args.simulation.cache.schedulers();
     spec.regret = args.simulation.regret;
-    spec.base_only = args.simulation.one_side;
-    args.simulation.until.set(spec);
-    if args.ablate { ablate(&matrix.into_two_sides()?, &args.simulation) } else { simulate(&matrix, &args.simulation) }
+    if args.simulation.one_side {
+        spec.variants.clear();
+    }
+    args.simulation.until.set(&mut spec);
+    if args.ablate { ablate(&spec, &args.simulation) } else { simulate(&spec, &args.simulation) }
 }
 
 /// Simulates the experiment without each mechanism in turn.
 fn ablate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
+    spec.only_two_sides()?;
     anyhow::ensure!(
         matches!(flags.format, ResultFormat::Table | ResultFormat::Json),
         "--format: --ablate prints a table or JSON; leave --format out, or give --format json"
     );
-    let (experiment, out) = prepare(spec, flags)?;
+    let (matrix, out) = prepare(spec, flags)?;
+    let block = &matrix.blocks[0];
     let (simulator, stop) = (CachedSimulator::open(&flags.cache)?, stop_flag());
     let found = simulator.with(|runner| {
         let bar = RunBar::new();
-        let found = mechanisms(runner, &experiment, flags.jobs.jobs(), &bar, stop);
+        let found = mechanisms(runner, block, flags.jobs.jobs(), &bar, stop);
         bar.finish();
         found
     });
@@ -84,8 +87,8 @@ fn ablate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         }
     };
     let text = match flags.format {
-        ResultFormat::Json => format!("{:#}\n", report::mechanisms_json(&experiment, &found)),
-        _ => report::mechanisms_text(&experiment, &found),
+        ResultFormat::Json => format!("{:#}\n", report::mechanisms_json(block, &found)),
+        _ => report::mechanisms_text(block, &found),
     };
     deliver(out.as_ref(), &text, flags.format == ResultFormat::Json)?;
     if found.complete {

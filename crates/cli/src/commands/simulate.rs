@@ -1,6 +1,6 @@
 //! What `wakelab run` and `wakelab compare` share: the flags of a simulation, and how it is run, printed and written.
 
-use super::matrix::simulate_matrix;
+use super::matrix::{fitted, only_what_has_room, simulate_matrix};
 use super::trace::say_traced;
 use super::trust::{self, TrustFlags, TrustResults};
 use crate::cache::{CacheFlags, CachedSimulator};
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use wakelab_events::simulated::EventFolder;
 use wakelab_report::compare as report;
 use wakelab_report::numbers::thousands;
-use wakelab_study::compare::{Comparison, Experiment, Matrix, Until, compare};
-use wakelab_study::experiment::{Given, MatrixSpec, REPEATS_MAX, Spec};
+use wakelab_study::compare::{Block, Comparison, Matrix, Until, compare};
+use wakelab_study::experiment::{Given, REPEATS_MAX, Spec};
 use wakelab_study::fail_if::FailIf;
 use wakelab_study::recordings::trace::TraceFolder;
 use wakelab_study::runners::{EventWriter, Pictured, Pictures, serve_runs};
@@ -145,50 +145,64 @@ impl SimulationFlags {
 
 /// Resolves the experiment and opens the output. After this, all input is known to be good, and the output to be
 /// writable.
-pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
-    let experiment = spec.resolve()?;
-    serve_runs([&experiment]);
-    say_warnings(&experiment.warnings);
+pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Matrix, Option<OutFile>)> {
+    let matrix = spec.resolve()?;
+    serve_runs(&matrix.blocks);
+    say_warnings(&matrix.warnings);
+    if !spec.has_two_sides() {
+        say_warnings(&fitted(&matrix));
+    }
     flags.claim_outputs()?;
     let out = flags.out.open()?;
-    Ok((experiment, out))
+    Ok((matrix, out))
 }
 
 /// Simulates and prints two sides, or a matrix. Nothing is simulated before all input is known to be good and the
 /// output to be writable.
-pub fn simulate(matrix: &MatrixSpec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
-    let common = &matrix.common;
+pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     anyhow::ensure!(
-        flags.until.max_repeat.is_none() || common.until.is_some(),
+        flags.until.max_repeat.is_none() || spec.until.is_some(),
         "--max-repeat: has no effect without --until, which says how exact the intervals must be"
     );
     anyhow::ensure!(
-        flags.fail_if.is_none() || common.repeats.value > 1 || common.until.is_some(),
+        flags.fail_if.is_none() || spec.repeats.value > 1 || spec.until.is_some(),
         "--fail-if: one run per side cannot tell a difference from chance\n  hint: --repeat 3, or repeats in the file"
     );
-    match matrix.two_sides() {
-        Some(spec) => simulate_two_sides(spec, flags),
-        None if flags.one_side => anyhow::bail!("one side is simulated on one machine and one kernel"),
-        None => simulate_matrix(matrix, flags),
+    let two_sides = spec.has_two_sides();
+    if two_sides {
+        anyhow::ensure!(
+            !flags.regret || matches!(flags.format, ResultFormat::Table | ResultFormat::Json),
+            "--format: --regret prints a table or JSON; leave --format out, or give --format json"
+        );
+        trust::check(flags)?;
+    } else {
+        anyhow::ensure!(!flags.one_side, "one side is simulated on one machine and one kernel");
+        only_what_has_room(flags)?;
+    }
+    let (matrix, out) = prepare(spec, flags)?;
+    if flags.dry_run {
+        let plan = CachedSimulator::open(&flags.cache)?.with(|runner| matrix.plan(runner));
+        deliver(out.as_ref(), &report::matrix::plan(&matrix, &plan, flags.jobs.at_a_time()), false)?;
+        return Ok(Exit::Done);
+    }
+    match &matrix.blocks[..] {
+        [block] if two_sides => simulate_two_sides(spec, block, out.as_ref(), flags),
+        _ => simulate_matrix(&matrix, out.as_ref(), flags),
     }
 }
 
-fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
-    anyhow::ensure!(
-        !flags.regret || matches!(flags.format, ResultFormat::Table | ResultFormat::Json),
-        "--format: --regret prints a table or JSON; leave --format out, or give --format json"
-    );
-    trust::check(flags)?;
-    let (experiment, out) = prepare(spec, flags)?;
-    if flags.dry_run {
-        return dry_run(&Matrix::of_two_sides(experiment), out.as_ref(), flags);
-    }
-    let plan = trust::plan(spec, &experiment, flags)?;
+fn simulate_two_sides(
+    spec: &Spec,
+    block: &Block,
+    out: Option<&OutFile>,
+    flags: &SimulationFlags,
+) -> anyhow::Result<Exit> {
+    let plan = trust::plan(spec, block, flags)?;
     // From here on there are temporary files.
     let stop = stop_flag();
     let html = flags.html.open()?;
     let events = flags.events.as_deref().map(event_folder).transpose()?;
-    let several = experiment.cases.len() > 1;
+    let several = block.cases.len() > 1;
     let traces = flags.perfetto.as_deref().map(|path| trace_folder(path, several)).transpose()?;
     let simulator =
         if events.is_some() { CachedSimulator::without_cache() } else { CachedSimulator::open(&flags.cache)?.fenced() };
@@ -199,10 +213,10 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
         let pictured = html.as_ref().map(|_| Pictured::new(first, writes.then_some(recording)));
         let watched: &dyn Runner = pictured.as_ref().map_or(first, |pictured| pictured);
         let bar = RunBar::new();
-        let found = compare(watched, &experiment, flags.jobs.jobs(), &bar, stop);
+        let found = compare(watched, block, flags.jobs.jobs(), &bar, stop);
         bar.finish();
         let found = found.map_err(|failed| failed.to_string())?;
-        let trust = trust::run(runner, &experiment, &found, flags, plan.as_ref(), stop)?;
+        let trust = trust::run_trust(runner, block, &found, flags, plan.as_ref(), stop)?;
         Ok((found, trust, pictured.map_or_else(Pictures::default, Pictured::found)))
     });
     let (found, trust, pictures) = match found {
@@ -212,11 +226,11 @@ fn simulate_two_sides(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Ex
             return Ok(Exit::RunFailed);
         }
     };
-    let (done, all) = (found.rows.len(), experiment.cases.len());
+    let (done, all) = (found.rows.len(), block.cases.len());
     let mut failed = false;
     if done > 0 {
         let verdict = verdict(&found, trust.certainty());
-        deliver(out.as_ref(), &render(&found, &verdict, &trust, flags.format), flags.format == ResultFormat::Json)?;
+        deliver(out, &render(&found, &verdict, &trust, flags.format), flags.format == ResultFormat::Json)?;
         if let Some(html) = html {
             html.write(wakelab_report::html::comparison(&found, &verdict, &pictures, &command_line()))?;
             if simulator.found_some() {
@@ -287,13 +301,6 @@ fn size_of(folder: &Path) -> u64 {
         _ => entry.metadata().map_or(0, |data| data.len()),
     });
     sizes.sum()
-}
-
-/// Prints what would be simulated.
-pub fn dry_run(matrix: &Matrix, out: Option<&OutFile>, flags: &SimulationFlags) -> anyhow::Result<Exit> {
-    let plan = CachedSimulator::open(&flags.cache)?.with(|runner| matrix.plan(runner));
-    deliver(out, &report::matrix_plan(matrix, &plan, flags.jobs.at_a_time()), false)?;
-    Ok(Exit::Done)
 }
 
 fn trace_folder(path: &Path, several: bool) -> anyhow::Result<TraceFolder> {

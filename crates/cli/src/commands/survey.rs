@@ -16,11 +16,11 @@ use std::time::Duration;
 use wakelab_input::{parse_duration, parse_wall_time};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
-use wakelab_report::compare::{matrix_csv, matrix_plan};
+use wakelab_report::compare::matrix as table;
 use wakelab_report::survey as report;
 use wakelab_study::capture::{Captured, recorded_side};
 use wakelab_study::compare::{Matrix, MatrixComparison, Variant};
-use wakelab_study::experiment::{AddedSide, Given, MatrixSpec, NamedSide};
+use wakelab_study::experiment::{AddedSide, Given, NamedSide, Spec};
 use wakelab_study::runners::serve_runs;
 use wakelab_study::survey::{CAPTURED, Surveyed, THIS_MACHINE, loads, policies, ranking};
 use wakelab_study::verdict::{Verdict, matrix_verdicts};
@@ -137,11 +137,11 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let Some(subject) = subject else { return Ok(Exit::RunFailed) };
     let matrix = matrix(args, &subject)?;
-    serve_runs(&matrix.experiments);
+    serve_runs(&matrix.blocks);
     say_warnings(&matrix.warnings);
     let out = args.out.open()?;
     let plan = CachedSimulator::open(&args.cache)?.with(|runner| matrix.plan(runner));
-    let plan = matrix_plan(&matrix, &plan, args.jobs.at_a_time());
+    let plan = table::plan(&matrix, &plan, args.jobs.at_a_time());
     if args.dry_run {
         deliver(out.as_ref(), &plan, false)?;
         return Ok(Exit::Done);
@@ -155,7 +155,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         let text = match args.format {
             TableOrCsv::Table => report::text(&found, &verdicts, next.as_deref()),
             TableOrCsv::Json => format!("{:#}\n", report::json(&found, &verdicts)),
-            TableOrCsv::Csv => matrix_csv(&found, &verdicts),
+            TableOrCsv::Csv => table::csv(&found, &verdicts),
         };
         deliver(out.as_ref(), &text, args.format == TableOrCsv::Json)?;
     }
@@ -166,7 +166,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if found.complete {
         return Ok(if found.failed.is_empty() { Exit::Done } else { Exit::RunFailed });
     }
-    let all = matrix.experiments[0].cases.len();
+    let all = matrix.blocks[0].cases.len();
     tell(format_args!(
         "interrupted: {} of {all} loads are complete; run the same command again to continue",
         found.lines()
@@ -243,16 +243,13 @@ fn recorded(args: &Args, recording: &Path) -> anyhow::Result<Option<Subject>> {
 
 fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
     let Subject { machine, machine_name, kernel, base, captured } = subject;
-    let own = |side: &AddedSide| NamedSide {
-        name: side.to_string(),
-        switches: Given::by_flag("--with", side.on(base).to_string()),
-    };
+    let own = |side: &AddedSide| NamedSide::new(side.to_string(), Given::by_flag("--with", side.on(base).to_string()));
     let mut variants: Vec<NamedSide> = args.only.iter().chain(&args.with).map(own).collect();
     if args.only.is_empty() {
         for policy in policies(machine, kernel, base) {
             if variants.iter().all(|own| own.name != policy.name) {
                 let switches = Given::by_default("policies", policy.switches.to_string());
-                variants.push(NamedSide { name: policy.name, switches });
+                variants.push(NamedSide::new(policy.name, switches));
             }
         }
     }
@@ -260,16 +257,16 @@ fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
     let workloads = workloads(args, subject);
     let given = |flag, value: &str| Given::by_flag(flag, value.to_owned());
     let names = [given("--machine", machine_name), given("--kernel", kernel.name)];
-    let mut spec = MatrixSpec::of_sides("survey", names, &workloads, given("--base", &base.to_string()), variants)?;
+    let mut spec = Spec::of_sides("survey", names, &workloads, given("--base", &base.to_string()), variants)?;
     let (settle_ns, time_ns) = times(captured.as_ref());
-    spec.common.schedulers = args.cache.schedulers();
-    spec.common.settle_ns = Given::by_default("settle", settle_ns);
-    spec.common.time_ns = Given::by_default("time", time_ns);
+    spec.schedulers = args.cache.schedulers();
+    spec.settle_ns = Given::by_default("settle", settle_ns);
+    spec.time_ns = Given::by_default("time", time_ns);
     if let Some(repeat) = args.repeat.repeat {
-        spec.common.repeats = Given::by_flag("--repeat", repeat);
+        spec.repeats = Given::by_flag("--repeat", repeat);
     }
     if let Some(seed) = args.seed.seed {
-        spec.common.seed = seed;
+        spec.seed = seed;
     }
     let catalogue = Surveyed { machine: Some(machine.clone()), captured: captured.clone() };
     let mut matrix = spec.resolve_from(&catalogue)?;
@@ -277,7 +274,7 @@ fn matrix(args: &Args, subject: &Subject) -> anyhow::Result<Matrix> {
         let all_ns = budget.as_secs_f64() / matrix.cpu_s_per_simulated_s() * 1e9;
         let time_ns = (all_ns as u64).saturating_sub(settle_ns).clamp(TIMES_NS.0, TIMES_NS.1);
         // Whole milliseconds are easier to repeat by hand.
-        matrix.experiments.iter_mut().for_each(|experiment| experiment.time_ns = time_ns / 1_000_000 * 1_000_000);
+        matrix.blocks.iter_mut().for_each(|block| block.time_ns = time_ns / 1_000_000 * 1_000_000);
     }
     Ok(matrix)
 }
@@ -297,8 +294,8 @@ fn next(
     let (ranked, _) = ranking(found, verdicts);
     let best = ranked.iter().find(|one| found.variants[one.variant] != "SIS_ORACLE" && one.mean.pct > 0.0)?;
     let variant = best.variant;
-    let experiment = &matrix.experiments[variant];
-    let seed = (experiment.seed + 1).to_string();
+    let block = &matrix.blocks[0];
+    let seed = (block.seed + 1).to_string();
     let mut words: Vec<String> = vec!["wakelab".to_owned()];
     let mut say = |flag: &str, value: &str| words.extend([flag.to_owned(), value.to_owned()]);
     if let Some(recording) = &args.recording {
@@ -318,10 +315,10 @@ fn next(
             say("--workload", &name);
             say("--load", &load);
         }
-        say("--base", &experiment.base.label);
-        say("--with", &experiment.with.label);
-        say("--settle", &format!("{}ms", experiment.settle_ns / 1_000_000));
-        say("--time", &format!("{}ms", experiment.time_ns / 1_000_000));
+        say("--base", &block.base.label);
+        say("--with", &block.variants[variant].label);
+        say("--settle", &format!("{}ms", block.settle_ns / 1_000_000));
+        say("--time", &format!("{}ms", block.time_ns / 1_000_000));
     }
     words.extend(["--repeat".to_owned(), "5".to_owned(), "--seed".to_owned(), seed]);
     let line = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "));

@@ -8,7 +8,7 @@ use clap::builder::TypedValueParser;
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 use wakelab_report::compare as report;
-use wakelab_study::compare::{Comparison, Control, Experiment, control};
+use wakelab_study::compare::{Block, Comparison, Control, control};
 use wakelab_study::experiment::Spec;
 use wakelab_study::runs::Runner;
 use wakelab_study::sensitivity::{BUDGET_MAX, Method, Plan, Running, Sensitivity, sensitivity};
@@ -91,34 +91,34 @@ fn has_room(flags: &SimulationFlags) -> bool {
 }
 
 /// Plans the samples that were asked for, or those of a fitted machine.
-pub fn plan(spec: &Spec, experiment: &Experiment, flags: &SimulationFlags) -> anyhow::Result<Option<Plan>> {
+pub fn plan(spec: &Spec, block: &Block, flags: &SimulationFlags) -> anyhow::Result<Option<Plan>> {
     let trust = &flags.trust;
     let method = match trust.sensitivity {
         None => {
-            let fitted = experiment.machine.ensemble.is_some();
+            let fitted = block.machine.ensemble.is_some();
             if trust.ensemble.is_some_and(|most| most > 0) && !fitted {
                 anyhow::bail!(
                     "--ensemble: machine {} was not fitted\n  hint: `wakelab fit` writes a machine with an ensemble",
-                    experiment.machine.name
+                    block.machine.name
                 );
             }
             if !fitted || trust.ensemble == Some(0) || !has_room(flags) || flags.events.is_some() {
                 return Ok(None);
             }
             let most = trust.ensemble.map(|most| most as usize);
-            return Ok(Some(Plan::new(spec, experiment, Method::Ensemble, most)?));
+            return Ok(Some(Plan::new(spec, block, Method::Ensemble, most)?));
         }
         Some(SensitivityMethod::LatinHypercube) => Method::LatinHypercube,
         Some(SensitivityMethod::OneAtATime) => Method::OneAtATime,
     };
     let budget = trust.budget.map(|budget| budget as usize);
-    Ok(Some(Plan::new(spec, experiment, method, budget)?))
+    Ok(Some(Plan::new(spec, block, method, budget)?))
 }
 
-/// Runs what was asked for.
-pub fn run(
+/// Makes the runs that were asked for.
+pub fn run_trust(
     runner: &dyn Runner,
-    experiment: &Experiment,
+    block: &Block,
     found: &Comparison,
     flags: &SimulationFlags,
     plan: Option<&Plan>,
@@ -132,7 +132,7 @@ pub fn run(
     }
     let bar = RunBar::new();
     if flags.trust.control {
-        let control = control(runner, experiment, found, jobs, &bar, stop).map_err(|failed| failed.to_string());
+        let control = control(runner, block, found, jobs, &bar, stop).map_err(|failed| failed.to_string());
         bar.finish();
         trust.control = Some(control?);
     }

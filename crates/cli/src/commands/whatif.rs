@@ -282,7 +282,7 @@ fn simulated(settle_ns: u64, captured: &Captured, machine: &Machine, side: &Vari
     let times = RunTimes { settle_ns, time_ns: (few as u64).max(SHORTEST_FIDELITY_NS) };
     let file = Path::new(CAPTURED_FILE);
     let mut experiment = experiment(captured, file, captured.load, machine, [side, side], times)?;
-    experiment.base_only = true;
+    experiment.variants.clear();
     let folder = tempfile::tempdir().context("a temporary folder for the events of the simulation")?;
     let events = EventFolder::new(&folder.path().join("events"))?;
     let recording = EventWriter { events: Some(&events), traces: None, others: &Simulator };
