@@ -1,7 +1,7 @@
 //! The pages of a matrix and of a survey: a chart of all differences, or of the ranking, then a table for each
 //! workload.
 
-use super::comparison::{change, headline};
+use super::comparison::{change, headline, shared_facts, shared_notes};
 use super::machine::machine;
 use super::{KERNELS_OWN, TEXT, opt, table, text};
 use crate::VERSION;
@@ -10,7 +10,7 @@ use crate::compare::matrix::{
     verdict_lines,
 };
 use crate::compare::{WATTS, number_of_runs};
-use crate::numbers::{switches, thousands};
+use crate::numbers::switches;
 use crate::survey::{conclusions as survey_lines, notes as survey_notes};
 use wakelab_page::{
     Cell, Comparison as Changes, Error, Estimate, Kind, Metric, MetricRow, Page, Place, Run, Section, Table,
@@ -229,7 +229,6 @@ fn page(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Pa
     let first = &found.comparisons[0].experiment;
     let several = |names: Vec<&String>| names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let (on_machines, on_kernels) = (several(machines(found)), several(kernels(found)));
-    let ms = |ns: u64| format!("{} ms", thousands(ns / 1_000_000));
     let variants = match &found.variants[..] {
         few if few.len() <= NAMED => few.join(", "),
         many => format!("{} variants", many.len()),
@@ -252,16 +251,11 @@ fn page(found: &MatrixComparison, verdicts: &[Verdict<'_>], command: &str) -> Pa
             kernel: on_kernels,
             machine: on_machines,
             workload: first.workloads.join(", "),
-            facts: vec![
-                ("repeats on each side".to_owned(), repeats(verdicts)),
-                ("seed".to_owned(), first.seed.to_string()),
-                ("simulated before measuring".to_owned(), ms(first.settle_ns)),
-                ("measured".to_owned(), ms(first.time_ns)),
-            ],
+            facts: shared_facts(first, repeats(verdicts)),
         },
         machine: (machines(found).len() == 1).then(|| machine(&one_machine.name, &one_machine.topology)),
         sections: sections(found),
-        notes: notes(found),
+        notes: shared_notes(found.complete).into_iter().chain(failed_lines(found)).collect(),
         assumed: assumed.into_iter().map(super::comparison::assumed).collect(),
         ..Page::default()
     }
@@ -271,19 +265,6 @@ fn repeats(verdicts: &[Verdict<'_>]) -> String {
     let least = verdicts.iter().map(|verdict| verdict.repeats[0]).min().unwrap_or(0);
     let most = verdicts.iter().map(|verdict| verdict.repeats[1]).max().unwrap_or(0);
     number_of_runs([least, most])
-}
-
-fn notes(found: &MatrixComparison) -> Vec<String> {
-    let mut notes = vec![
-        "All numbers are simulated: they say what the model does, not what a machine did. `wakelab docs evidence` says \
-         how far the model is from published results."
-            .to_owned(),
-    ];
-    if !found.complete {
-        notes.push("The comparison was interrupted: rows are missing.".to_owned());
-    }
-    notes.extend(failed_lines(found));
-    notes
 }
 
 /// The anchor of the table of sides.

@@ -129,7 +129,7 @@ impl Spec {
         self.machines.len() == 1 && self.kernels.len() == 1 && self.variants.len() <= 1
     }
 
-    /// Whether there are no more than two sides, too.
+    /// Checks that there are no more than two sides.
     ///
     /// # Errors
     /// Fails if there are more, at the first of them.

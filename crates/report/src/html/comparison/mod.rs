@@ -19,7 +19,7 @@ use wakelab_page::{
     Side as PageSide, Verdict as PageVerdict, render,
 };
 use wakelab_statistics::{Better, size};
-use wakelab_study::compare::{CompareRow, Comparison, Side};
+use wakelab_study::compare::{CompareRow, Comparison, ExperimentInfo, Side};
 use wakelab_study::runners::{Picture, Pictures};
 use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
@@ -129,13 +129,7 @@ fn not_asked(found: &Comparison, verdict: &Verdict<'_>) -> Vec<String> {
 
 fn facts(found: &Comparison) -> Vec<(String, String)> {
     let info = &found.experiment;
-    let ms = |ns: u64| format!("{} ms", thousands(ns / 1_000_000));
-    let mut facts = vec![
-        ("repeats on each side".to_owned(), repeats(found)),
-        ("seed".to_owned(), info.seed.to_string()),
-        ("simulated before measuring".to_owned(), ms(info.settle_ns)),
-        ("measured".to_owned(), ms(info.time_ns)),
-    ];
+    let mut facts = shared_facts(info, repeats(found));
     if let Some(cpus) = &info.pinned {
         facts.push(("pinned to".to_owned(), cpus.clone()));
     }
@@ -143,6 +137,17 @@ fn facts(found: &Comparison) -> Vec<(String, String)> {
         facts.push(("a tracer at each select_idle_cpu()".to_owned(), format!("{} ns", info.observer_cost_ns)));
     }
     facts
+}
+
+/// What all runs of an experiment share, with how often each case was run on each side.
+pub(in crate::html) fn shared_facts(info: &ExperimentInfo, repeats: String) -> Vec<(String, String)> {
+    let ms = |ns: u64| format!("{} ms", thousands(ns / 1_000_000));
+    vec![
+        ("repeats on each side".to_owned(), repeats),
+        ("seed".to_owned(), info.seed.to_string()),
+        ("simulated before measuring".to_owned(), ms(info.settle_ns)),
+        ("measured".to_owned(), ms(info.time_ns)),
+    ]
 }
 
 /// How often each case was run on each side.
@@ -170,15 +175,19 @@ fn sides(found: &Comparison) -> Vec<PageSide> {
 }
 
 fn notes(found: &Comparison) -> Vec<String> {
+    shared_notes(found.complete).into_iter().chain(found.experiment.notes.iter().cloned()).collect()
+}
+
+/// What a page says of all simulated numbers, and whether there are all.
+pub(in crate::html) fn shared_notes(complete: bool) -> Vec<String> {
     let mut notes = vec![
         "All numbers are simulated: they say what the model does, not what a machine did. `wakelab docs evidence` \
          says how far the model is from published results."
             .to_owned(),
     ];
-    if !found.complete {
+    if !complete {
         notes.push("The comparison was interrupted: rows are missing.".to_owned());
     }
-    notes.extend(found.experiment.notes.iter().cloned());
     notes
 }
 
