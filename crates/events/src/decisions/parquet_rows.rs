@@ -1,21 +1,17 @@
-//! A recording in Parquet, row by row: each row becomes the fields that a CSV file would have, so that one code checks
-//! both.
+//! A recording in Parquet, row by row. What a row has in a column is handed over as Arrow has it.
 
-use super::csv::Record;
-use super::fields::Column;
+use super::fields::{Column, Rows, Value};
 use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
-use crate::table::decode::{decode, next_batch};
-use crate::table::metadata::{Builder, ParquetFile, damaged, damaged_rows};
+use crate::table::decode::Batches;
+use crate::table::metadata::{Builder, ParquetFile};
 use crate::table::pages::ListLimits;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Rows are decoded in batches of at most this size.
@@ -46,13 +42,10 @@ pub(super) struct RecordingMetadata {
 /// A reader of the rows of a file.
 pub(super) struct ParquetRows {
     path: PathBuf,
-    batches: ParquetRecordBatchReader,
-    batch: Option<RecordBatch>,
+    batches: Batches,
     /// By [`Column`]: its index in a batch; `None` if its value is in the metadata, or missing.
     places: Vec<Option<usize>>,
-    next: usize,
-    row: u64,
-    pub(super) metadata: RecordingMetadata,
+    metadata: RecordingMetadata,
 }
 
 const WHAT_IS_READ: &str = "wakelab-record writes such files; docs/formats.md describes them";
@@ -102,46 +95,30 @@ impl ParquetRows {
             *place = read.partition_point(|at| at < place);
         }
         let mask = ProjectionMask::roots(builder.parquet_schema(), read);
-        let batches = decode(|| builder.with_projection(mask).with_batch_size(batch_rows(nr_cpus)).build());
-        let batches = batches.map_err(|e| damaged(path, &e))?.map_err(|e| damaged(path, &e.to_string()))?;
-        let rows = ParquetRows { path: path.to_owned(), batches, batch: None, places, next: 0, row: 0, metadata };
+        let batches = Batches::open(path, builder.with_projection(mask).with_batch_size(batch_rows(nr_cpus)))?;
+        let rows = ParquetRows { path: path.to_owned(), batches, places, metadata };
         Ok((rows, topo))
     }
+}
 
-    /// Reads the next row. Returns false at the end.
-    pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
-        while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
-            let Some(batch) = next_batch(&mut self.batches) else { return Ok(false) };
-            self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e))?);
-            self.next = 0;
-        }
-        let Some(batch) = &self.batch else { return Ok(false) };
-        self.row += 1;
-        record.begin(self.row);
-        for (&column, place) in Column::ALL.iter().zip(&self.places) {
-            let mut known = true;
-            record.field(|to| match place {
-                Some(place) => known = append_value(to, column, batch.column(*place), self.next),
-                None => to.extend_from_slice(self.metadata.of_all_rows(column).unwrap_or_default().as_bytes()),
-            });
-            if !known {
-                let kind = batch.schema().field(place.unwrap_or_default()).data_type().to_string();
-                return Err(ReadError::of_file(
-                    &self.path,
-                    format!("columns of type {} are not supported", clipped(&kind)),
-                )
-                .at_line(self.row)
-                .in_column(column.name())
-                .with_hint(WHAT_IS_READ));
-            }
-        }
-        self.next += 1;
-        Ok(true)
+impl Rows for ParquetRows {
+    fn advance(&mut self, _: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
+        self.batches.advance()
     }
 
-    /// By [`Column`]: its index in a record.
-    pub(super) fn record_places() -> Vec<usize> {
-        (0..Column::ALL.len()).collect()
+    fn line(&self) -> u64 {
+        self.batches.row
+    }
+
+    fn value(&self, column: Column) -> Result<Value<'_>, ReadError> {
+        let (Some(place), Some((batch, row))) = (self.places[column as usize], self.batches.current()) else {
+            return Ok(Value::Text(self.metadata.of_all_rows(column).unwrap_or_default().as_bytes()));
+        };
+        let array = batch.column(place);
+        value_at(array, row).ok_or_else(|| {
+            let what = format!("columns of type {} are not supported", clipped(&array.data_type().to_string()));
+            ReadError::of_file(&self.path, what).at_line(self.line()).in_column(column.name()).with_hint(WHAT_IS_READ)
+        })
     }
 }
 
@@ -158,52 +135,29 @@ impl RecordingMetadata {
     }
 }
 
-/// Whether a CSV file has the column in hexadecimal.
-fn is_hex(column: Column) -> bool {
-    matches!(column, Column::waker_flags | Column::wakee_flags | Column::wake_flags | Column::preempt_count)
-}
-
-/// Appends a value in the form of a CSV file. Returns false for an unexpected type.
-pub(super) fn append_value(to: &mut Vec<u8>, column: Column, array: &ArrayRef, row: usize) -> bool {
+/// What an array has in a row; `None` for an unexpected type.
+pub(super) fn value_at(array: &ArrayRef, row: usize) -> Option<Value<'_>> {
     if array.is_null(row) {
-        return true;
+        return Some(Value::Text(b""));
     }
-    // Writing to a vector does not fail.
-    let _ = match array.data_type() {
-        DataType::Boolean => write!(to, "{}", u8::from(array.as_boolean().value(row))),
-        DataType::Int32 => write!(to, "{}", array.as_primitive::<Int32Type>().value(row)),
-        DataType::Int64 if is_hex(column) => write!(to, "{:x}", array.as_primitive::<Int64Type>().value(row)),
-        DataType::Int64 => write!(to, "{}", array.as_primitive::<Int64Type>().value(row)),
-        DataType::Utf8View => to.write_all(array.as_string_view().value(row).as_bytes()),
-        DataType::List(_) => return append_list(to, &array.as_list::<i32>().value(row)),
-        _ => return false,
-    };
-    true
-}
-
-pub(super) fn append_list(to: &mut Vec<u8>, items: &ArrayRef) -> bool {
-    let _ = match items.data_type() {
-        // A set of CPUs; the lowest CPU is bit 0 of the first word.
-        DataType::UInt64 => {
-            let words = items.as_primitive::<UInt64Type>().values();
-            let highest = words.iter().rposition(|&word| word != 0).unwrap_or(0);
-            let mut words = words.iter().take(highest + 1).rev();
-            let first = write!(to, "{:x}", words.next().copied().unwrap_or(0));
-            words.try_fold((), |(), word| write!(to, "{word:016x}")).and(first)
+    Some(match array.data_type() {
+        DataType::Boolean => Value::Number(array.as_boolean().value(row).into()),
+        DataType::Int32 => Value::Number(array.as_primitive::<Int32Type>().value(row).into()),
+        DataType::Int64 => Value::Number(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Utf8View => Value::Text(array.as_string_view().value(row).as_bytes()),
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let (items, offsets) = (list.values(), list.value_offsets());
+            let range = offsets[row] as usize..offsets[row + 1] as usize;
+            match items.data_type() {
+                DataType::UInt64 => Value::Cpus(&items.as_primitive::<UInt64Type>().values()[range]),
+                DataType::Int32 => {
+                    Value::List(items.as_primitive::<Int32Type>().values()[range].iter().map(|&n| n.into()).collect())
+                }
+                DataType::Int64 => Value::List(items.as_primitive::<Int64Type>().values()[range].into()),
+                _ => return None,
+            }
         }
-        DataType::Int32 => join(to, items.as_primitive::<Int32Type>().values()),
-        DataType::Int64 => join(to, items.as_primitive::<Int64Type>().values()),
-        _ => return false,
-    };
-    true
-}
-
-fn join<T: std::fmt::Display>(to: &mut Vec<u8>, items: &[T]) -> std::io::Result<()> {
-    for (at, item) in items.iter().enumerate() {
-        if at > 0 {
-            to.push(b' ');
-        }
-        write!(to, "{item}")?;
-    }
-    Ok(())
+        _ => return None,
+    })
 }
