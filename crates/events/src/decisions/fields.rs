@@ -50,23 +50,20 @@ pub(super) struct Fields {
 pub(super) trait Number: FromStr + TryFrom<i64> + PartialOrd + Display + Copy {}
 impl<T: FromStr + TryFrom<i64> + PartialOrd + Display + Copy> Number for T {}
 
-impl<'a> Value<'a> {
-    /// The text that a CSV file would have.
-    fn into_text(self) -> Cow<'a, [u8]> {
-        let text = match self {
-            Value::Text(text) => return text.into(),
-            Value::Number(number) => number.to_string(),
-            Value::Cpus(words) => mask(64 * words.len() as u32, words).map(|cpus| cpus.to_hex()).unwrap_or_default(),
-            Value::List(items) => items.iter().map(i64::to_string).collect::<Vec<_>>().join(" "),
-        };
-        text.into_bytes().into()
-    }
-}
-
 impl Fields {
     /// A value as the text that a CSV file would have.
     pub(super) fn bytes(&self, column: Column) -> Result<Cow<'_, [u8]>, ReadError> {
-        Ok(self.rows.value(column)?.into_text())
+        let text = match self.rows.value(column)? {
+            Value::Text(text) => return Ok(text.into()),
+            Value::Number(number) if column.is_hex() => format!("{number:x}"),
+            Value::Number(number) => number.to_string(),
+            Value::Cpus(words) => {
+                let cpus = CpuMask::from_words(u64::BITS * words.len() as u32, words);
+                cpus.map(|cpus| cpus.to_hex()).unwrap_or_default()
+            }
+            Value::List(items) => items.iter().map(i64::to_string).collect::<Vec<_>>().join(" "),
+        };
+        Ok(text.into_bytes().into())
     }
 
     /// A text of at most so many bytes.
@@ -106,7 +103,7 @@ impl Fields {
     fn any_number<T: Number>(&self, column: Column) -> Result<Option<T>, ReadError> {
         Ok(match self.rows.value(column)? {
             Value::Number(number) => T::try_from(number).ok(),
-            Value::Text(text) => str::from_utf8(text).ok().and_then(parse),
+            Value::Text(text) => parse(text),
             _ => None,
         })
     }
@@ -118,14 +115,6 @@ impl Fields {
         })
     }
 
-    /// A number within bounds, which may be missing.
-    pub(super) fn optional<T: Number>(&self, column: Column, range: RangeInclusive<T>) -> Result<Option<T>, ReadError> {
-        match self.rows.value(column)? {
-            Value::Text([]) => Ok(None),
-            _ => self.number(column, range).map(Some),
-        }
-    }
-
     pub(super) fn flag(&self, column: Column) -> Result<bool, ReadError> {
         match self.rows.value(column)? {
             Value::Number(0) | Value::Text(b"0") => Ok(false),
@@ -135,8 +124,7 @@ impl Fields {
     }
 
     pub(super) fn hex(&self, column: Column) -> Result<u32, ReadError> {
-        let value = self.rows.value(column)?;
-        let number = match value {
+        let number = match self.rows.value(column)? {
             Value::Number(number) => u32::try_from(number).ok(),
             // from_str_radix() would accept a sign.
             Value::Text(text) if text.iter().all(u8::is_ascii_hexdigit) => {
@@ -145,12 +133,7 @@ impl Fields {
             _ => None,
         };
         number.ok_or_else(|| {
-            let found = match value {
-                Value::Number(number) => format!("{number:x}").into_bytes().into(),
-                value => value.into_text(),
-            };
-            let what = format!("expected a hexadecimal number of 32 bits, found {}", shown(&found));
-            self.error(column, what).with_hint("it is written without 0x")
+            self.expected(column, "a hexadecimal number of 32 bits").with_hint("it is written without 0x")
         })
     }
 
@@ -162,7 +145,7 @@ impl Fields {
 
     pub(super) fn mask(&self, column: Column, nr_cpus: u32) -> Result<CpuMask, ReadError> {
         let mask = match self.rows.value(column)? {
-            Value::Cpus(words) => mask(nr_cpus, words),
+            Value::Cpus(words) => CpuMask::from_words(nr_cpus, words),
             Value::Text(text) => str::from_utf8(text).ok().and_then(|text| CpuMask::from_hex(nr_cpus, text)),
             _ => None,
         };
@@ -180,49 +163,40 @@ impl Fields {
         to: &mut Vec<T>,
     ) -> Result<(), ReadError> {
         to.clear();
-        match self.rows.value(column)? {
-            Value::List(items) => self.fill(column, (n, what), range, items.iter(), |&&n| T::try_from(n).ok(), to),
-            value => {
-                // What is no text becomes a character that is no number.
-                let text = value.into_text();
-                let text = String::from_utf8_lossy(&text);
-                let items = text.split(' ').filter(|item| !item.is_empty());
-                self.fill(column, (n, what), range, items, |item| parse(item), to)
-            }
+        let sound = |number: &T| range.contains(number);
+        let found = match self.rows.value(column)? {
+            Value::List(items) => take(items.iter().map(|&item| T::try_from(item).ok().filter(sound)), n, to),
+            _ => take(items(&self.bytes(column)?).map(|item| parse(item).filter(sound)), n, to),
+        };
+        if to.len() < found.min(n) {
+            let (from, till, text) = (range.start(), range.end(), self.bytes(column)?);
+            let item = shown(items(&text).nth(to.len()).unwrap_or_default());
+            let what = format!("expected numbers from {from} to {till}, found {item} at {what} {}", to.len());
+            return Err(self.error(column, what).with_hint(DAMAGED));
         }
+        if found != n {
+            let what = format!("expected one number for each {what}, {n} in all, found {found}");
+            return Err(self.error(column, what).with_hint(BELONGS));
+        }
+        Ok(())
     }
+}
 
-    fn fill<T: Number, I: Display>(
-        &self,
-        column: Column,
-        (n, what): (usize, &str),
-        range: RangeInclusive<T>,
-        mut items: impl Iterator<Item = I>,
-        number: impl Fn(&I) -> Option<T>,
-        to: &mut Vec<T>,
-    ) -> Result<(), ReadError> {
-        for item in items.by_ref().take(n) {
-            match number(&item) {
-                Some(number) if range.contains(&number) => to.push(number),
-                _ => {
-                    let (from, till) = (range.start(), range.end());
-                    let what = format!(
-                        "expected numbers from {from} to {till}, found {} at {what} {}",
-                        shown(item.to_string().as_bytes()),
-                        to.len()
-                    );
-                    return Err(self.error(column, what).with_hint(DAMAGED));
-                }
-            }
-        }
-        match to.len() + items.count() {
-            count if count == n => Ok(()),
-            count => {
-                let what = format!("expected one number for each {what}, {n} in all, found {count}");
-                Err(self.error(column, what).with_hint(BELONGS))
-            }
-        }
+/// Takes the first `n` numbers, up to the first that is none. Returns how many items there are.
+fn take<T: Number>(items: impl Iterator<Item = Option<T>>, n: usize, to: &mut Vec<T>) -> usize {
+    let mut items = items.peekable();
+    while to.len() < n
+        && let Some(&Some(number)) = items.peek()
+    {
+        to.push(number);
+        items.next();
     }
+    to.len() + items.count()
+}
+
+/// The items of a list as a text.
+fn items(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b' ').filter(|item| !item.is_empty())
 }
 
 /// Whether this is a valid name of a kernel or a machine.
@@ -243,17 +217,9 @@ const DAMAGED: &str = "no kernel produces such a value; was the file edited or d
 /// The hint for values that contradict the description of the machine.
 pub(super) const BELONGS: &str = "does the topo file belong to this recording?";
 
-/// The CPUs of these words, of a machine of so many; `None` if there is another among them.
-fn mask(nr_cpus: u32, words: &[u64]) -> Option<CpuMask> {
-    let room = 64 * words.len() as u32;
-    let is_set = |cpu: &u32| words[*cpu as usize / 64] >> (cpu % 64) & 1 != 0;
-    let fits = !(nr_cpus..room).any(|cpu| is_set(&cpu));
-    fits.then(|| CpuMask::from_cpus(nr_cpus, (0..room.min(nr_cpus)).filter(is_set)))
-}
-
 /// Parses a decimal number. Unlike `str::parse()`, it refuses a plus sign.
-fn parse<T: FromStr>(text: &str) -> Option<T> {
-    if text.starts_with('+') { None } else { text.parse().ok() }
+fn parse<T: FromStr>(text: &[u8]) -> Option<T> {
+    str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?.parse().ok()
 }
 
 macro_rules! columns {
@@ -298,5 +264,10 @@ impl Column {
     pub(super) fn is_optional(self) -> bool {
         use Column::{avg_idle, avg_scan_cost, jiffies, wake_avg_idle, wake_stamp};
         matches!(self, jiffies | wake_stamp | wake_avg_idle | avg_idle | avg_scan_cost)
+    }
+
+    /// Whether a CSV file has the column in hexadecimal.
+    fn is_hex(self) -> bool {
+        matches!(self, Column::waker_flags | Column::wake_flags)
     }
 }

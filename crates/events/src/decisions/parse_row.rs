@@ -1,6 +1,6 @@
 //! The fields of a line, checked and turned into a [`Row`].
 
-use super::fields::{BELONGS, Column as C};
+use super::fields::{BELONGS, Column as C, Value};
 use super::reader::Reader;
 use super::row::{Row, RowFeatures, ScanState, SlowPathState, TaskState, WakerState};
 use crate::error::{ReadError, shown};
@@ -178,13 +178,16 @@ impl Reader {
 
     /// The values that SIS_PROP reads, which may be missing.
     fn scan_state(&self) -> Result<ScanState, ReadError> {
-        let fields = &self.fields;
+        let number = |column, range| match self.fields.rows.value(column)? {
+            Value::Text([]) => Ok(None),
+            _ => self.fields.number(column, range).map(Some),
+        };
         Ok(ScanState {
-            jiffies: fields.optional(C::jiffies, limits::TIMES)?,
-            wake_stamp: fields.optional(C::wake_stamp, limits::TIMES)?,
-            wake_avg_idle: fields.optional(C::wake_avg_idle, limits::LENGTHS)?,
-            avg_idle: fields.optional(C::avg_idle, limits::LENGTHS)?,
-            avg_scan_cost: fields.optional(C::avg_scan_cost, limits::LENGTHS)?,
+            jiffies: number(C::jiffies, limits::TIMES)?,
+            wake_stamp: number(C::wake_stamp, limits::TIMES)?,
+            wake_avg_idle: number(C::wake_avg_idle, limits::LENGTHS)?,
+            avg_idle: number(C::avg_idle, limits::LENGTHS)?,
+            avg_scan_cost: number(C::avg_scan_cost, limits::LENGTHS)?,
         })
     }
 

@@ -2,16 +2,18 @@
 //! decision explains a simulated one.
 
 use super::fields::{Column, Rows, Value};
-use super::parquet_rows::{batch_rows, value_at};
+use super::parquet_rows::{batch_rows, check_types, value_at};
 use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
 use crate::limits::MAX_TIME;
+use crate::simulated::Wakeups;
 use crate::stream::TaskNames;
+use crate::table::Table;
 use crate::table::decode::Batches;
 use crate::table::metadata::{Builder, ParquetFile};
 use crate::table::pages::ListLimits;
 use crate::table::reader::Columns;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::Array;
 use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -52,6 +54,7 @@ impl SimulatedRows {
         let levels = topo.domains.domains.iter().map(Vec::len).max().unwrap_or(0).max(1) as u64;
         let lists = ListLimits { longest: u64::from(nr_cpus) * levels, most: u64::MAX };
         file.check_rows(rows, &builder, |_| true, lists)?;
+        check_types::<Wakeups>(path, builder.schema(), Wakeups::COLUMNS.iter().map(|column| column.name))?;
         let mut llc_ids: Vec<i64> = topo.cpu_llc.iter().map(|&id| id.into()).collect();
         llc_ids.sort_unstable();
         llc_ids.dedup();
@@ -168,22 +171,18 @@ impl SimulatedRows {
         self.topo.domains.nr_cpus as usize
     }
 
-    /// The array of a column, and the current row in it; `None` if there is null.
-    fn cell(&self, name: &str) -> Option<(&ArrayRef, usize)> {
+    /// The value of a column of the table; `None` if it is null.
+    fn cell(&self, name: &str) -> Option<Value<'_>> {
         let (batch, row) = self.batches.current()?;
-        batch.column_by_name(name).filter(|array| array.is_valid(row)).map(|array| (array, row))
-    }
-
-    fn cell_value(&self, name: &str) -> Option<Value<'_>> {
-        self.cell(name).and_then(|(array, row)| value_at(array, row))
+        batch.column_by_name(name).filter(|array| array.is_valid(row)).map(|array| value_at(array, row))
     }
 
     fn long(&self, name: &str) -> Option<i64> {
-        if let Some(Value::Number(number)) = self.cell_value(name) { Some(number) } else { None }
+        if let Some(Value::Number(number)) = self.cell(name) { Some(number) } else { None }
     }
 
     fn longs(&self, name: &str) -> Option<Cow<'_, [i64]>> {
-        if let Some(Value::List(items)) = self.cell_value(name) { Some(items) } else { None }
+        if let Some(Value::List(items)) = self.cell(name) { Some(items) } else { None }
     }
 
     /// By CPU: the values of all CPUs, or of the two that a wake-up reads, with `other` for the rest.
@@ -202,8 +201,7 @@ impl SimulatedRows {
     /// By CPU: the number of its tasks if all are SCHED_IDLE, else 0.
     fn sched_idle(&self) -> Option<Vec<i64>> {
         let mut tasks = vec![0; self.nr_cpus()];
-        if self.cell("sched_idle_mask").is_some() {
-            let Value::Cpus(words) = self.cell_value("sched_idle_mask")? else { return None };
+        if let Some(Value::Cpus(words)) = self.cell("sched_idle_mask") {
             let running = self.by_cpu("nr_running", 0)?;
             for (cpu, (tasks, running)) in tasks.iter_mut().zip(&*running).enumerate() {
                 if words.get(cpu / 64).is_some_and(|word| word >> (cpu % 64) & 1 != 0) {
@@ -216,10 +214,7 @@ impl SimulatedRows {
 
     /// A column of the table, as it is.
     fn recorded(&self, column: Column) -> Option<Value<'_>> {
-        match self.cell(column.name()) {
-            Some((array, row)) => value_at(array, row),
-            None => column.may_be_null().then_some(Value::Text(b"")),
-        }
+        self.cell(column.name()).or(column.may_be_null().then_some(Value::Text(b"")))
     }
 }
 

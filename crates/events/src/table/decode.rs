@@ -40,17 +40,6 @@ pub(crate) fn decode<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     decoded.map_err(|_| "a page cannot be decoded".to_owned())
 }
 
-/// The next batch of rows; `None` at the end.
-fn next_batch(batches: &mut ParquetRecordBatchReader) -> Option<Result<RecordBatch, String>> {
-    if let Err(error) = files::go_on() {
-        return Some(Err(error.to_string()));
-    }
-    match decode(|| batches.next()) {
-        Ok(batch) => batch.map(|batch| batch.map_err(|e| e.to_string())),
-        Err(panicked) => Some(Err(panicked)),
-    }
-}
-
 /// The rows of a file, with one batch of them in memory at a time.
 pub(crate) struct Batches {
     path: PathBuf,
@@ -74,8 +63,10 @@ impl Batches {
     /// Goes to the next row. Returns false at the end.
     pub(crate) fn advance(&mut self) -> Result<bool, ReadError> {
         while self.next == self.rows {
-            let Some(batch) = next_batch(&mut self.batches) else { return Ok(false) };
-            let batch = batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e))?;
+            let broken = |what: String| damaged_rows(&self.path, self.row + 1, &what);
+            files::go_on().map_err(|e| broken(e.to_string()))?;
+            let Some(batch) = decode(|| self.batches.next()).map_err(broken)? else { return Ok(false) };
+            let batch = batch.map_err(|e| broken(e.to_string()))?;
             (self.rows, self.next) = (batch.num_rows(), 0);
             self.batch = Some(batch);
         }

@@ -182,10 +182,7 @@ impl Columns {
         if text.len() > longest {
             let (found, text) = (text.len(), shown(text.as_bytes()));
             let what = format!("expected at most {longest} bytes, found {found}: {text}");
-            return Err(ReadError::of_file(&self.path, what)
-                .at_line(self.row())
-                .in_column(self.names[column])
-                .with_hint("was the file edited or damaged?"));
+            return Err(self.error(column, what));
         }
         Ok(text)
     }
