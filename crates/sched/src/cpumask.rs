@@ -77,6 +77,18 @@ impl CpuMask {
         Some(mask)
     }
 
+    /// Creates the set of the CPUs in words like those of [`Self::words`]; `None` if one is not below `nr_cpus`.
+    pub fn from_words(nr_cpus: u32, words: &[u64]) -> Option<Self> {
+        let mut mask = Self::new(nr_cpus);
+        for (at, &word) in words.iter().enumerate().filter(|(_, word)| **word != 0) {
+            if at as u32 * BITS + word.ilog2() >= nr_cpus {
+                return None;
+            }
+            mask.words[at] = word;
+        }
+        Some(mask)
+    }
+
     /// Returns the number of CPUs for which the mask has room, a multiple of 64.
     pub fn room(&self) -> u32 {
         self.words.len() as u32 * BITS

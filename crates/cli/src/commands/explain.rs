@@ -7,19 +7,20 @@ use crate::output::{Exit, hint, named_stdout, print, print_as_is, print_json, sa
 use crate::progress::Bar;
 use anyhow::bail;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use wakelab_events::ReadError;
 use wakelab_events::stream::RunDescription;
 use wakelab_input::printable_lines;
 use wakelab_report as report;
 use wakelab_report::html::{Explanations, Piece, ScxExplanations};
 use wakelab_sched::select::Reason;
+use wakelab_study::recordings::choice::{earliest, longest_waits, slowest};
 use wakelab_study::recordings::explain::{Explained, Filter, explain_file, why_no_row};
+use wakelab_study::recordings::least::Least;
 use wakelab_study::recordings::scx_wakeups::{Routes, ScxWakeup, is_scx, scx_wakeups};
 use wakelab_study::recordings::summary::summarize;
-use wakelab_study::recordings::{decision_files, sample, sources, stats};
+use wakelab_study::recordings::{decision_files, sample, sources};
 use wakelab_study::{Decider, Progress};
 
 pub const EXAMPLE: &str = "\
@@ -101,10 +102,6 @@ impl Args {
         decider(self.with.with.as_ref())
     }
 
-    fn files(&self) -> (Vec<PathBuf>, Vec<ReadError>) {
-        decision_files(&self.recordings.files)
-    }
-
     fn filter(&self) -> Filter {
         Filter {
             row: self.row,
@@ -124,6 +121,11 @@ impl Args {
                 printable_lines(&report::scx_wakeups::text(about, wakeup)).into_owned()
             }
         }
+    }
+
+    /// The explanation of a row as it is printed, and for the page if there is to be one.
+    fn explanation(&self, explained: &Explained<'_>) -> (String, Option<Piece>) {
+        (self.text(explained), self.html.output().map(|_| Piece::of(explained)))
     }
 
     /// The explanation of a row in the output format, with the end of its line.
@@ -152,31 +154,30 @@ fn moment(text: &str) -> Result<u64, String> {
 
 /// Explains rows, or counts reasons.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let (of_scx, others): (Vec<_>, Vec<_>) = args.files().0.into_iter().partition(|file| is_scx(file));
+    let (files, errors) = decision_files(&args.recordings.files);
+    let (of_scx, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| is_scx(file));
     if !of_scx.is_empty() {
-        return scx(args, &of_scx, &others);
+        return scx(args, &of_scx, &files, errors);
     }
     let html = args.html.open()?;
     if args.summary {
         say_sample(args);
-        return summary(args, html.as_ref());
+        return summary(args, &files, errors, html.as_ref());
     }
     let mut page = Explanations::default();
-    let errors = match args.slowest {
-        Some(most) => slowest(args, most as usize, &mut page)?,
-        None if args.at.is_some() => earliest(args, &mut page)?,
-        None => explain(args, &mut page)?,
+    let (found, errors) = match args.slowest {
+        Some(most) => explain_slowest(args, most as usize, &mut page)?,
+        None if args.at.is_some() => explain_earliest(args, &files, errors, &mut page)?,
+        None => explain(args, &files, errors, html.is_some().then_some(&mut page))?,
     };
     say_errors(&errors);
     if args.slowest.is_some() {
         say_sample(args);
     }
-    let found = !page.is_empty();
     if !found && errors.is_empty() {
-        say_no_row(args)?;
+        say_no_row(args, &files)?;
     }
     if let Some(html) = &html {
-        let (files, _) = args.files();
         with_read(files.len(), &files, &errors, |read| html.write_if(found, || page.page(read)))?;
     }
     Ok(exit(&errors, if found { Exit::Done } else { Exit::NoMatch }))
@@ -194,15 +195,15 @@ fn say_sample(args: &Args) {
 }
 
 /// Prints why no row was found.
-fn say_no_row(args: &Args) -> anyhow::Result<()> {
-    let why = why_no_row(&args.files().0, &args.decider()?, &args.filter());
+fn say_no_row(args: &Args, files: &[PathBuf]) -> anyhow::Result<()> {
+    let why = why_no_row(files, &args.decider()?, &args.filter());
     say!("no row matches: {why}");
     hint("`wakelab explain FILE --summary` shows which reasons there are");
     Ok(())
 }
 
 /// Explains wake-ups of runs under a scheduler of sched_ext: operations decided, so that no decision is made again.
-fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exit> {
+fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf], mut errors: Vec<ReadError>) -> anyhow::Result<Exit> {
     let refused = [
         ("--with", args.with.with.is_some()),
         ("--reason", args.reason.is_some()),
@@ -218,11 +219,11 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
     }
     let (filter, bar) = (args.filter(), Bar::new(files, !args.summary && args.slowest.is_none()));
     let most = args.slowest.map(u64::from).or(args.limit).or(args.at.map(|_| 1)).unwrap_or(u64::MAX);
-    let (mut errors, mut found, mut left) = (args.files().1, false, most);
+    let (mut found, mut left) = (false, most);
     let html = args.html.open()?;
     let (mut page, mut routes) = (ScxExplanations::default(), Routes::default());
     // The longest waits first.
-    let mut slowest = BTreeMap::new();
+    let mut slowest = Least::new(most as usize);
     let mut out = BufWriter::new(stdout());
     for (number, file) in files.iter().enumerate() {
         let mut broken: Option<io::Error> = None;
@@ -232,16 +233,10 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
                 routes.add(wakeup);
                 return true;
             }
-            if let Some(keep) = args.slowest {
+            if args.slowest.is_some() {
                 if let Some((at, _)) = wakeup.picked() {
                     let key = (Reverse(at.saturating_sub(wakeup.t_ns)), number, wakeup.row);
-                    let full = slowest.len() >= keep as usize;
-                    if !full || slowest.last_key_value().is_some_and(|(last, _)| key < *last) {
-                        slowest.insert(key, (about.clone(), wakeup.clone()));
-                        if full {
-                            slowest.pop_last();
-                        }
-                    }
+                    slowest.offer(key, || (about.clone(), wakeup.clone()));
                 }
                 return true;
             }
@@ -262,9 +257,11 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
         }
     }
     bar.finish();
-    for (about, wakeup) in slowest.values() {
-        out.write_all(args.scx_text(about, wakeup).as_bytes()).map_err(named_stdout)?;
-        page.add(about, wakeup);
+    for (about, wakeup) in slowest.into_values() {
+        out.write_all(args.scx_text(&about, &wakeup).as_bytes()).map_err(named_stdout)?;
+        if html.is_some() {
+            page.add(&about, &wakeup);
+        }
     }
     out.flush().map_err(named_stdout)?;
     if let Some(html) = &html {
@@ -285,22 +282,29 @@ fn scx(args: &Args, files: &[PathBuf], others: &[PathBuf]) -> anyhow::Result<Exi
     Ok(exit(&errors, if found { Exit::Done } else { Exit::NoMatch }))
 }
 
-fn explain(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError>> {
-    let decider = args.decider()?;
-    let (files, mut errors) = args.files();
-    let filter = args.filter();
-    let bar = Bar::new(&files, true);
+/// Explains rows in their order, as they are read. Returns whether there was one, and what could not be read.
+fn explain(
+    args: &Args,
+    files: &[PathBuf],
+    mut errors: Vec<ReadError>,
+    mut page: Option<&mut Explanations>,
+) -> anyhow::Result<(bool, Vec<ReadError>)> {
+    let (decider, filter) = (args.decider()?, args.filter());
+    let bar = Bar::new(files, true);
     let mut out = BufWriter::new(stdout());
     out.write_all(args.head().as_bytes()).map_err(named_stdout)?;
-    let mut left = args.limit.unwrap_or(u64::MAX);
-    for file in &files {
+    let most = args.limit.unwrap_or(u64::MAX);
+    let mut left = most;
+    for file in files {
         if left == 0 {
             break;
         }
         let mut broken: Option<io::Error> = None;
         let result = explain_file(file, &decider, &filter, &bar, |explained| {
             broken = out.write_all(args.text(&explained).as_bytes()).err();
-            page.add(&explained);
+            if let Some(page) = &mut page {
+                page.add(&explained);
+            }
             left -= 1;
             left > 0 && broken.is_none()
         });
@@ -312,88 +316,58 @@ fn explain(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError
     }
     bar.finish();
     out.flush().map_err(named_stdout)?;
-    Ok(errors)
+    Ok((left < most, errors))
 }
 
-/// Explains the first decisions from `--at` on. They are sorted by their start, because rows are ordered by the end of
-/// their decision and files by name.
-fn earliest(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError>> {
-    let decider = args.decider()?;
-    let (files, mut errors) = args.files();
-    let (filter, most) = (args.filter(), args.limit.unwrap_or(1));
-    let bar = Bar::new(&files, true);
-    let mut first = BTreeMap::new();
-    for (number, file) in files.iter().enumerate() {
-        let result = explain_file(file, &decider, &filter, &bar, |explained| {
-            let key = (explained.row.t_ns, number, explained.row.seq);
-            let full = first.len() as u64 >= most;
-            if !full || first.last_key_value().is_some_and(|(last, _)| key < *last) {
-                first.insert(key, (args.text(&explained), Piece::of(&explained)));
-                if full {
-                    first.pop_last();
-                }
-            }
-            true
-        });
-        bar.file(file);
-        errors.extend(result.err());
-    }
+/// Explains the first decisions from `--at` on.
+fn explain_earliest(
+    args: &Args,
+    files: &[PathBuf],
+    mut errors: Vec<ReadError>,
+    page: &mut Explanations,
+) -> anyhow::Result<(bool, Vec<ReadError>)> {
+    let (decider, most) = (args.decider()?, args.limit.unwrap_or(1) as usize);
+    let bar = Bar::new(files, true);
+    let (found, failed) =
+        earliest(files, &decider, &args.filter(), most, &bar, |explained| args.explanation(explained));
     bar.finish();
-    print_as_is(&args.head())?;
-    first.values().try_for_each(|(text, _)| print_as_is(text))?;
-    first.into_values().for_each(|(_, piece)| page.take(piece));
-    Ok(errors)
+    errors.extend(failed);
+    Ok((print_found(args, found, page)?, errors))
 }
 
 /// Explains the wake-ups after which the wakee waited longest.
-fn slowest(args: &Args, most: usize, page: &mut Explanations) -> anyhow::Result<Vec<ReadError>> {
+fn explain_slowest(args: &Args, most: usize, page: &mut Explanations) -> anyhow::Result<(bool, Vec<ReadError>)> {
     let decider = args.decider()?;
     let (sources, mut errors) = sources(&args.recordings.files);
-    let mut found = Vec::new();
     // Nothing is printed before all is known.
     let bar = Bar::new(&sources.iter().flat_map(|source| source.wakeups()).collect::<Vec<_>>(), false);
-    for source in &sources {
-        match stats::slowest(source, most, &args.filter(), &decider, &bar) {
-            Ok(slow) => found.extend(slow),
-            Err(error) => errors.push(error),
-        }
-    }
+    let (waits, failed) = longest_waits(&sources, most, &args.filter(), &decider, &bar);
     bar.finish();
-    found.sort_by(|a, b| b.cmp(a));
-    found.truncate(most);
-    let mut by_file: BTreeMap<&Path, HashMap<(u64, i64), u64>> = BTreeMap::new();
-    for slow in &found {
-        by_file.entry(&slow.file).or_default().insert((slow.t_ns, slow.wakee_pid), slow.wait_ns);
-    }
-    let mut texts: Vec<(u64, String, Piece)> = Vec::new();
-    let bar = Bar::new(&by_file.keys().map(|file| file.to_path_buf()).collect::<Vec<_>>(), false);
-    for (file, waits) in by_file {
-        let only = Some(waits.keys().copied().collect());
-        let filter = Filter { only, waits, ..args.filter() };
-        let result = explain_file(file, &decider, &filter, &bar, |explained| {
-            texts.push((explained.wait_ns.unwrap_or(0), args.text(&explained), Piece::of(&explained)));
-            true
-        });
-        bar.file(file);
-        errors.extend(result.err());
-    }
+    errors.extend(failed);
+    let bar = Bar::new(&waits.keys().cloned().collect::<Vec<_>>(), false);
+    let (found, failed) = slowest(waits, &decider, &args.filter(), &bar, |explained| args.explanation(explained));
     bar.finish();
-    texts.sort_by_key(|(wait, ..)| Reverse(*wait));
-    print_as_is(&args.head())?;
-    texts.iter().try_for_each(|(_, text, _)| print_as_is(text))?;
-    texts.into_iter().for_each(|(.., piece)| page.take(piece));
-    Ok(errors)
+    errors.extend(failed);
+    Ok((print_found(args, found, page)?, errors))
 }
 
-fn summary(args: &Args, html: Option<&HtmlFile>) -> anyhow::Result<Exit> {
+/// Prints explanations, and takes them for the page. Returns whether there is one.
+fn print_found(args: &Args, found: Vec<(String, Option<Piece>)>, page: &mut Explanations) -> anyhow::Result<bool> {
+    print_as_is(&args.head())?;
+    found.iter().try_for_each(|(text, _)| print_as_is(text))?;
+    let any = !found.is_empty();
+    found.into_iter().filter_map(|(_, piece)| piece).for_each(|piece| page.take(piece));
+    Ok(any)
+}
+
+fn summary(args: &Args, files: &[PathBuf], errors: Vec<ReadError>, html: Option<&HtmlFile>) -> anyhow::Result<Exit> {
     let decider = args.decider()?;
-    let (files, errors) = args.files();
-    let bar = Bar::new(&files, false);
-    let (summary, outcomes) = summarize(&files, &decider, &args.filter(), &bar);
+    let bar = Bar::new(files, false);
+    let (summary, outcomes) = summarize(files, &decider, &args.filter(), &bar);
     bar.finish();
     let errors = all_errors(errors, outcomes);
     if let Some(html) = html {
-        with_read(files.len(), &files, &errors, |read| html.write(report::html::summary(&summary, read)))?;
+        with_read(files.len(), files, &errors, |read| html.write(report::html::summary(&summary, read)))?;
     }
     match args.format {
         ExplainFormat::Text => print(&report::summary::text(&summary))?,
@@ -403,7 +377,7 @@ fn summary(args: &Args, html: Option<&HtmlFile>) -> anyhow::Result<Exit> {
     say_errors(&errors);
     let found = summary.unstable > 0 || !summary.groups.is_empty();
     if !found && errors.is_empty() {
-        say_no_row(args)?;
+        say_no_row(args, files)?;
     }
     Ok(exit(&errors, if found { Exit::Done } else { Exit::NoMatch }))
 }

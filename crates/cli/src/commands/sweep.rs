@@ -8,7 +8,7 @@ use crate::output::{Exit, print, print_as_is, say_error, say_warnings, stdout, t
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use crate::sweep_folder::{Parts, SweepFolder};
-use crate::sweep_table::{failed_runs, parquet};
+use crate::sweep_table::parquet;
 use serde_json::json;
 use std::fmt;
 use std::io::Write;
@@ -22,6 +22,7 @@ use wakelab_input::printable;
 use wakelab_report::VERSION;
 use wakelab_report::numbers::count;
 use wakelab_study::experiment::SweepSpec;
+use wakelab_study::sweep::columns::failed_runs;
 use wakelab_study::sweep::{Making, Sweep, SweepError};
 
 pub const EXAMPLE: &str = "\

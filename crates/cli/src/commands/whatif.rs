@@ -121,12 +121,8 @@ fn scale(text: &str) -> Result<f64, String> {
 
 /// How many times a comparison is repeated, if that is left out.
 const REPEATS: u32 = 3;
-/// Of how many wake-ups fidelity is taken, about: the events of that simulation are written to a temporary folder.
-const FIDELITY_WAKEUPS: u64 = 1_500_000;
 /// The time before measuring begins if it is not given, ns.
 pub(super) const SETTLE_NS: u64 = 300_000_000;
-/// The shortest measured time of that simulation, ns.
-const SHORTEST_FIDELITY_NS: u64 = 50_000_000;
 
 /// Simulates what was recorded, as it was and as asked.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -277,9 +273,7 @@ fn with_bar(source: &Source, read: &dyn Fn(&Bar) -> Result<Facts, CaptureError>)
 
 /// Simulates what was captured under a side, at the load that was recorded. Returns `None` if it was interrupted.
 fn simulated(settle_ns: u64, captured: &Captured, machine: &Machine, side: &Variant) -> anyhow::Result<Option<Facts>> {
-    let few = u128::from(captured.window_ns.1) * u128::from(FIDELITY_WAKEUPS)
-        / u128::from(captured.wakeups.max(FIDELITY_WAKEUPS));
-    let times = RunTimes { settle_ns, time_ns: (few as u64).max(SHORTEST_FIDELITY_NS) };
+    let times = RunTimes::of_fidelity(captured, settle_ns);
     let file = Path::new(CAPTURED_FILE);
     let mut experiment = experiment(captured, file, captured.load, machine, [side, side], times)?;
     experiment.variants.clear();

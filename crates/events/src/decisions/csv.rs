@@ -61,21 +61,6 @@ impl Record {
         (0..self.count).map_while(|at| self.get(at))
     }
 
-    /// Begins a record that is built from fields instead of text.
-    pub(super) fn begin(&mut self, line: u64) {
-        self.clear();
-        self.bytes.clear();
-        self.line = line;
-    }
-
-    /// Adds a field, whose bytes `write` appends.
-    pub(super) fn field(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.bytes);
-        self.filled = self.bytes.len();
-        self.ends[self.count.min(MAX_FIELDS)] = self.filled;
-        self.count += 1;
-    }
-
     fn clear(&mut self) {
         (self.count, self.filled) = (0, 0);
         self.ends.resize(MAX_FIELDS + 1, 0);

@@ -1,115 +1,155 @@
-//! The columns of a recording, their places in the header, and the fields of a row with errors that name the column.
+//! The columns of a recording, what rows have in them, and the fields of a row with errors that name the column.
 
-use super::csv::Record;
 use crate::error::{ReadError, shown};
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::{self, FromStr};
 use wakelab_sched::CpuMask;
 
-/// The fields of a row, by column.
+/// What a row has in a column.
+#[derive(Debug)]
+pub(super) enum Value<'a> {
+    /// A text; of CSV any value. A value that is missing is an empty text.
+    Text(&'a [u8]),
+    /// A number, or 0 or 1 for a flag.
+    Number(i64),
+    /// A set of CPUs: CPU c is bit c % 64 of word c / 64.
+    Cpus(&'a [u64]),
+    /// A list of numbers.
+    List(Cow<'a, [i64]>),
+}
+
+/// The rows of a file, of which one at a time is asked for its columns.
+pub(super) trait Rows: Send {
+    /// Goes to the next row. Rows for whose time (ns) and wakee `wanted` returns false may be skipped. Returns false at
+    /// the end.
+    fn advance(&mut self, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError>;
+
+    /// The line or number of the current row, from 1.
+    fn line(&self) -> u64;
+
+    /// What the current row has in a column.
+    fn value(&self, column: Column) -> Result<Value<'_>, ReadError>;
+
+    /// Of a simulated run, whether the current row has the run queues of two CPUs only, as wake-ups other than forks
+    /// and execs have there; of a recording `None`.
+    fn simulated(&self) -> Option<bool> {
+        None
+    }
+}
+
+/// The fields of the current row, by column.
 pub(super) struct Fields {
     pub(super) file: PathBuf,
-    /// By [`Column`]: the index of its field in a record.
-    places: Vec<usize>,
-    /// The number of columns in the header.
-    pub(super) columns: usize,
-    pub(super) record: Record,
+    pub(super) rows: Box<dyn Rows>,
 }
 
 /// A decimal number with bounds.
-pub(super) trait Number: FromStr + PartialOrd + Display + Copy {}
-impl<T: FromStr + PartialOrd + Display + Copy> Number for T {}
+pub(super) trait Number: FromStr + TryFrom<i64> + PartialOrd + Display + Copy {}
+impl<T: FromStr + TryFrom<i64> + PartialOrd + Display + Copy> Number for T {}
 
 impl Fields {
-    /// Begins to read fields with these indexes.
-    pub(super) fn new(file: &Path, places: Vec<usize>, columns: usize) -> Self {
-        Fields { file: file.to_owned(), places, columns, record: Record::default() }
-    }
-
-    /// The line of the current row, from 1.
-    pub(super) fn line(&self) -> u64 {
-        self.record.line
-    }
-
-    pub(super) fn bytes(&self, column: Column) -> &[u8] {
-        self.record.get(self.places[column as usize]).unwrap_or_default()
-    }
-
-    pub(super) fn text(&self, column: Column) -> Cow<'_, str> {
-        String::from_utf8_lossy(self.bytes(column))
+    /// A value as the text that a CSV file would have.
+    pub(super) fn bytes(&self, column: Column) -> Result<Cow<'_, [u8]>, ReadError> {
+        let text = match self.rows.value(column)? {
+            Value::Text(text) => return Ok(text.into()),
+            Value::Number(number) if column.is_hex() => format!("{number:x}"),
+            Value::Number(number) => number.to_string(),
+            Value::Cpus(words) => {
+                let cpus = CpuMask::from_words(u64::BITS * words.len() as u32, words);
+                cpus.map(|cpus| cpus.to_hex()).unwrap_or_default()
+            }
+            Value::List(items) => items.iter().map(i64::to_string).collect::<Vec<_>>().join(" "),
+        };
+        Ok(text.into_bytes().into())
     }
 
     /// A text of at most so many bytes.
-    pub(super) fn short_text(&self, column: Column, longest: usize) -> Result<Cow<'_, str>, ReadError> {
-        let found = self.bytes(column).len();
-        if found > longest {
-            let what = format!("expected at most {longest} bytes, found {found}: {}", shown(self.bytes(column)));
+    pub(super) fn short_text(&self, column: Column, longest: usize) -> Result<Cow<'_, [u8]>, ReadError> {
+        let text = self.bytes(column)?;
+        if text.len() > longest {
+            let what = format!("expected at most {longest} bytes, found {}: {}", text.len(), shown(&text));
             return Err(self.error(column, what).with_hint(DAMAGED));
         }
-        Ok(self.text(column))
+        Ok(text)
     }
 
     pub(super) fn text_into(&self, column: Column, longest: usize, to: &mut String) -> Result<(), ReadError> {
         to.clear();
-        to.push_str(&self.short_text(column, longest)?);
+        to.push_str(&String::from_utf8_lossy(&self.short_text(column, longest)?));
         Ok(())
     }
 
     pub(super) fn error(&self, column: Column, what: String) -> ReadError {
-        ReadError::of_file(&self.file, what).at_line(self.line()).in_column(column.name())
+        ReadError::of_file(&self.file, what).at_line(self.rows.line()).in_column(column.name())
     }
 
     pub(super) fn expected(&self, column: Column, what: &str) -> ReadError {
-        self.error(column, format!("expected {what}, found {}", shown(self.bytes(column))))
+        let found = self.bytes(column).unwrap_or_default();
+        self.error(column, format!("expected {what}, found {}", shown(&found)))
     }
 
     /// A name that can be part of a file name.
     pub(super) fn name(&self, column: Column) -> Result<String, ReadError> {
-        if !is_name(self.bytes(column)) {
+        let name = self.bytes(column)?;
+        if !is_name(&name) {
             return Err(self.expected(column, NAME).with_hint(NAMES));
         }
-        Ok(self.text(column).into_owned())
+        Ok(String::from_utf8_lossy(&name).into_owned())
+    }
+
+    fn any_number<T: Number>(&self, column: Column) -> Result<Option<T>, ReadError> {
+        Ok(match self.rows.value(column)? {
+            Value::Number(number) => T::try_from(number).ok(),
+            Value::Text(text) => parse(text),
+            _ => None,
+        })
     }
 
     /// A number within bounds.
     pub(super) fn number<T: Number>(&self, column: Column, range: RangeInclusive<T>) -> Result<T, ReadError> {
-        match parse(self.bytes(column)) {
-            Some(number) if range.contains(&number) => Ok(number),
-            _ => Err(self
-                .expected(column, &format!("a number from {} to {}", range.start(), range.end()))
-                .with_hint(DAMAGED)),
-        }
+        self.any_number(column)?.filter(|number| range.contains(number)).ok_or_else(|| {
+            self.expected(column, &format!("a number from {} to {}", range.start(), range.end())).with_hint(DAMAGED)
+        })
     }
 
     pub(super) fn flag(&self, column: Column) -> Result<bool, ReadError> {
-        match self.bytes(column) {
-            b"0" => Ok(false),
-            b"1" => Ok(true),
+        match self.rows.value(column)? {
+            Value::Number(0) | Value::Text(b"0") => Ok(false),
+            Value::Number(1) | Value::Text(b"1") => Ok(true),
             _ => Err(self.expected(column, "0 or 1").with_hint(DAMAGED)),
         }
     }
 
     pub(super) fn hex(&self, column: Column) -> Result<u32, ReadError> {
-        let bytes = self.bytes(column);
-        // from_str_radix() would accept a sign.
-        let text = str::from_utf8(bytes).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
-        text.and_then(|text| u32::from_str_radix(text, 16).ok()).ok_or_else(|| {
+        let number = match self.rows.value(column)? {
+            Value::Number(number) => u32::try_from(number).ok(),
+            // from_str_radix() would accept a sign.
+            Value::Text(text) if text.iter().all(u8::is_ascii_hexdigit) => {
+                str::from_utf8(text).ok().and_then(|text| u32::from_str_radix(text, 16).ok())
+            }
+            _ => None,
+        };
+        number.ok_or_else(|| {
             self.expected(column, "a hexadecimal number of 32 bits").with_hint("it is written without 0x")
         })
     }
 
     pub(super) fn cpu(&self, column: Column, nr_cpus: u32) -> Result<u32, ReadError> {
-        match parse::<u32>(self.bytes(column)) {
-            Some(cpu) if cpu < nr_cpus => Ok(cpu),
-            _ => Err(self.expected(column, &format!("a CPU from 0 to {}", nr_cpus - 1)).with_hint(BELONGS)),
-        }
+        self.any_number(column)?
+            .filter(|&cpu| cpu < nr_cpus)
+            .ok_or_else(|| self.expected(column, &format!("a CPU from 0 to {}", nr_cpus - 1)).with_hint(BELONGS))
     }
 
     pub(super) fn mask(&self, column: Column, nr_cpus: u32) -> Result<CpuMask, ReadError> {
-        str::from_utf8(self.bytes(column)).ok().and_then(|text| CpuMask::from_hex(nr_cpus, text)).ok_or_else(|| {
+        let mask = match self.rows.value(column)? {
+            Value::Cpus(words) => CpuMask::from_words(nr_cpus, words),
+            Value::Text(text) => str::from_utf8(text).ok().and_then(|text| CpuMask::from_hex(nr_cpus, text)),
+            _ => None,
+        };
+        mask.ok_or_else(|| {
             self.expected(column, &format!("a hexadecimal mask of CPUs 0 to {}", nr_cpus - 1)).with_hint(BELONGS)
         })
     }
@@ -123,31 +163,40 @@ impl Fields {
         to: &mut Vec<T>,
     ) -> Result<(), ReadError> {
         to.clear();
-        // What is no text becomes a character that is no number.
-        let text = String::from_utf8_lossy(self.bytes(column));
-        let mut items = text.split(' ').filter(|item| !item.is_empty());
-        for item in items.by_ref().take(n) {
-            match parse_text(item) {
-                Some(number) if range.contains(&number) => to.push(number),
-                _ => {
-                    let (from, till) = (range.start(), range.end());
-                    let what = format!(
-                        "expected numbers from {from} to {till}, found {} at {what} {}",
-                        shown(item.as_bytes()),
-                        to.len()
-                    );
-                    return Err(self.error(column, what).with_hint(DAMAGED));
-                }
-            }
+        let sound = |number: &T| range.contains(number);
+        let found = match self.rows.value(column)? {
+            Value::List(items) => take(items.iter().map(|&item| T::try_from(item).ok().filter(sound)), n, to),
+            _ => take(items(&self.bytes(column)?).map(|item| parse(item).filter(sound)), n, to),
+        };
+        if to.len() < found.min(n) {
+            let (from, till, text) = (range.start(), range.end(), self.bytes(column)?);
+            let item = shown(items(&text).nth(to.len()).unwrap_or_default());
+            let what = format!("expected numbers from {from} to {till}, found {item} at {what} {}", to.len());
+            return Err(self.error(column, what).with_hint(DAMAGED));
         }
-        match to.len() + items.count() {
-            count if count == n => Ok(()),
-            count => {
-                let what = format!("expected one number for each {what}, {n} in all, found {count}");
-                Err(self.error(column, what).with_hint(BELONGS))
-            }
+        if found != n {
+            let what = format!("expected one number for each {what}, {n} in all, found {found}");
+            return Err(self.error(column, what).with_hint(BELONGS));
         }
+        Ok(())
     }
+}
+
+/// Takes the first `n` numbers, up to the first that is none. Returns how many items there are.
+fn take<T: Number>(items: impl Iterator<Item = Option<T>>, n: usize, to: &mut Vec<T>) -> usize {
+    let mut items = items.peekable();
+    while to.len() < n
+        && let Some(&Some(number)) = items.peek()
+    {
+        to.push(number);
+        items.next();
+    }
+    to.len() + items.count()
+}
+
+/// The items of a list as a text.
+fn items(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b' ').filter(|item| !item.is_empty())
 }
 
 /// Whether this is a valid name of a kernel or a machine.
@@ -169,12 +218,8 @@ const DAMAGED: &str = "no kernel produces such a value; was the file edited or d
 pub(super) const BELONGS: &str = "does the topo file belong to this recording?";
 
 /// Parses a decimal number. Unlike `str::parse()`, it refuses a plus sign.
-fn parse<T: FromStr>(bytes: &[u8]) -> Option<T> {
-    parse_text(str::from_utf8(bytes).ok()?)
-}
-
-fn parse_text<T: FromStr>(text: &str) -> Option<T> {
-    if text.starts_with('+') { None } else { text.parse().ok() }
+fn parse<T: FromStr>(text: &[u8]) -> Option<T> {
+    str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?.parse().ok()
 }
 
 macro_rules! columns {
@@ -220,56 +265,9 @@ impl Column {
         use Column::{avg_idle, avg_scan_cost, jiffies, wake_avg_idle, wake_stamp};
         matches!(self, jiffies | wake_stamp | wake_avg_idle | avg_idle | avg_scan_cost)
     }
-}
 
-const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// By [`Column`]: its index in the header. Columns with other names are ignored.
-pub(super) fn places(path: &Path, header: &Record) -> Result<Vec<usize>, ReadError> {
-    let error = |what: String| ReadError::of_file(path, what).at_line(header.line);
-    let first = header.get(0).unwrap_or_default();
-    if header.iter().any(|name| name.contains(&0) || str::from_utf8(name).is_err()) {
-        return Err(error(format!(
-            "expected a header line with the names of the columns, found bytes that are not text: {}",
-            shown(first)
-        ))
-        .with_hint("a recording is a CSV file, plain or compressed with gzip; other compressions are not supported"));
+    /// Whether a CSV file has the column in hexadecimal.
+    fn is_hex(self) -> bool {
+        matches!(self, Column::waker_flags | Column::wake_flags)
     }
-    let name_at = |(place, name)| if place == 0 { strip_bom(name) } else { name };
-    let mut missing = Vec::new();
-    let mut places = Vec::with_capacity(Column::ALL.len());
-    for column in Column::ALL {
-        let mut found = header
-            .iter()
-            .enumerate()
-            .filter(|&field| name_at(field) == column.name().as_bytes())
-            .map(|(place, _)| place);
-        match (found.next(), found.next()) {
-            (Some(place), None) => places.push(place),
-            (None, _) if column.is_optional() => places.push(usize::MAX),
-            (None, _) => missing.push(column.name()),
-            (Some(_), Some(_)) => {
-                return Err(error("the column appears twice; expected it once".into())
-                    .in_column(column.name())
-                    .with_hint("remove one of the two"));
-            }
-        }
-    }
-    if missing.is_empty() {
-        return Ok(places);
-    }
-    let few: Vec<_> = missing.iter().take(8).copied().collect();
-    let more =
-        if missing.len() > few.len() { format!(" and {} more", missing.len() - few.len()) } else { String::new() };
-    let found = if places.iter().all(|&place| place == usize::MAX) {
-        format!("; it begins with {}", shown(first))
-    } else {
-        String::new()
-    };
-    Err(error(format!("the header lacks {}{more}{found}", few.join(", ")))
-        .with_hint("docs/formats.md lists the columns"))
-}
-
-fn strip_bom(name: &[u8]) -> &[u8] {
-    name.strip_prefix(BOM).unwrap_or(name)
 }

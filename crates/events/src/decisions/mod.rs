@@ -4,6 +4,7 @@
 //! docs/formats.md describes the format.
 
 mod csv;
+mod csv_rows;
 mod fields;
 mod parquet_rows;
 mod parse_row;

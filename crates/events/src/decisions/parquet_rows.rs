@@ -1,22 +1,20 @@
-//! A recording in Parquet, row by row: each row becomes the fields that a CSV file would have, so that one code checks
-//! both.
+//! A recording in Parquet, row by row. What a row has in a column is handed over as Arrow has it.
 
-use super::csv::Record;
-use super::fields::Column;
+use super::fields::{Column, Rows, Value};
 use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
-use crate::table::decode::{decode, next_batch};
-use crate::table::metadata::{Builder, ParquetFile, damaged, damaged_rows};
+use crate::recording::Decisions;
+use crate::table::Table;
+use crate::table::decode::Batches;
+use crate::table::metadata::{Builder, ParquetFile};
 use crate::table::pages::ListLimits;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Schema};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Rows are decoded in batches of at most this size.
 const BATCH_ROWS: usize = 1024;
@@ -31,28 +29,13 @@ pub(super) fn batch_rows(nr_cpus: u32) -> usize {
     (BATCH_BYTES / (ROW_BYTES_PER_CPU * (nr_cpus as usize).max(1))).clamp(1, BATCH_ROWS)
 }
 
-/// The values that are the same in all rows of a file, from its metadata.
-pub(super) struct RecordingMetadata {
-    /// The kernel in short form (`6.12`).
-    pub(super) kernel: String,
-    /// The machine's name.
-    pub(super) topology: String,
-    /// The description of the machine, as in a topo file.
-    domains: String,
-    load: String,
-    variant: String,
-}
-
 /// A reader of the rows of a file.
 pub(super) struct ParquetRows {
-    path: PathBuf,
-    batches: ParquetRecordBatchReader,
-    batch: Option<RecordBatch>,
+    batches: Batches,
     /// By [`Column`]: its index in a batch; `None` if its value is in the metadata, or missing.
     places: Vec<Option<usize>>,
-    next: usize,
-    row: u64,
-    pub(super) metadata: RecordingMetadata,
+    /// The columns that are the same in all rows, from the metadata.
+    of_all_rows: [(Column, String); 4],
 }
 
 const WHAT_IS_READ: &str = "wakelab-record writes such files; docs/formats.md describes them";
@@ -75,20 +58,18 @@ impl ParquetRows {
                 .with_hint("record with --snapshot full or --snapshot llc; `wakelab stats` does not need the states"));
         }
         let value = |key: &str| file.required(key).map(str::to_owned);
-        let metadata = RecordingMetadata {
-            kernel: value("wakelab.kernel")?,
-            topology: value("wakelab.machine")?,
-            domains: value("wakelab.domains")?,
-            load: value("wakelab.workload")?,
-            variant: value("wakelab.variant")?,
-        };
-        let topo = TopoFile::parse(path, &metadata.domains)?;
+        let (kernel, machine) = (value("wakelab.kernel")?, value("wakelab.machine")?);
+        let domains = file.required("wakelab.domains")?;
+        let (load, variant) = (value("wakelab.workload")?, value("wakelab.variant")?);
+        let topo = TopoFile::parse(path, domains)?;
+        let of_all_rows =
+            [(Column::kernel, kernel), (Column::topology, machine), (Column::load, load), (Column::variant, variant)];
         let schema = builder.schema().clone();
         let (mut places, mut read) = (Vec::new(), Vec::new());
         for &column in Column::ALL {
             let place = schema.fields().iter().position(|field| field.name() == column.name());
             read.extend(place);
-            if place.is_none() && metadata.of_all_rows(column).is_none() && !column.is_optional() {
+            if place.is_none() && of_all_rows.iter().all(|(of_all, _)| *of_all != column) && !column.is_optional() {
                 return Err(error(format!("the file lacks the column {}", column.name())).with_hint(WHAT_IS_READ));
             }
             places.push(place);
@@ -96,114 +77,90 @@ impl ParquetRows {
         let nr_cpus = topo.domains.nr_cpus;
         let lists = ListLimits { longest: nr_cpus.into(), most: MOST_LIST_VALUES };
         file.check_rows(rows, &builder, |name| read.iter().any(|&at| schema.field(at).name() == name), lists)?;
+        check_types::<Decisions>(path, &schema, Column::ALL.iter().map(|column| column.name()))?;
         // The columns of a batch are in the order of the file.
         read.sort_unstable();
         for place in places.iter_mut().flatten() {
             *place = read.partition_point(|at| at < place);
         }
         let mask = ProjectionMask::roots(builder.parquet_schema(), read);
-        let batches = decode(|| builder.with_projection(mask).with_batch_size(batch_rows(nr_cpus)).build());
-        let batches = batches.map_err(|e| damaged(path, &e))?.map_err(|e| damaged(path, &e.to_string()))?;
-        let rows = ParquetRows { path: path.to_owned(), batches, batch: None, places, next: 0, row: 0, metadata };
-        Ok((rows, topo))
-    }
-
-    /// Reads the next row. Returns false at the end.
-    pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
-        while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
-            let Some(batch) = next_batch(&mut self.batches) else { return Ok(false) };
-            self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e))?);
-            self.next = 0;
-        }
-        let Some(batch) = &self.batch else { return Ok(false) };
-        self.row += 1;
-        record.begin(self.row);
-        for (&column, place) in Column::ALL.iter().zip(&self.places) {
-            let mut known = true;
-            record.field(|to| match place {
-                Some(place) => known = append_value(to, column, batch.column(*place), self.next),
-                None => to.extend_from_slice(self.metadata.of_all_rows(column).unwrap_or_default().as_bytes()),
-            });
-            if !known {
-                let kind = batch.schema().field(place.unwrap_or_default()).data_type().to_string();
-                return Err(ReadError::of_file(
-                    &self.path,
-                    format!("columns of type {} are not supported", clipped(&kind)),
-                )
-                .at_line(self.row)
-                .in_column(column.name())
-                .with_hint(WHAT_IS_READ));
-            }
-        }
-        self.next += 1;
-        Ok(true)
-    }
-
-    /// By [`Column`]: its index in a record.
-    pub(super) fn record_places() -> Vec<usize> {
-        (0..Column::ALL.len()).collect()
+        let batches = Batches::open(path, builder.with_projection(mask).with_batch_size(batch_rows(nr_cpus)))?;
+        Ok((ParquetRows { batches, places, of_all_rows }, topo))
     }
 }
 
-impl RecordingMetadata {
-    /// The value of a column that is the same in all rows.
-    fn of_all_rows(&self, column: Column) -> Option<&str> {
-        match column {
-            Column::kernel => Some(&self.kernel),
-            Column::topology => Some(&self.topology),
-            Column::load => Some(&self.load),
-            Column::variant => Some(&self.variant),
-            _ => None,
-        }
+impl Rows for ParquetRows {
+    fn advance(&mut self, _: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
+        self.batches.advance()
+    }
+
+    fn line(&self) -> u64 {
+        self.batches.row
+    }
+
+    fn value(&self, column: Column) -> Result<Value<'_>, ReadError> {
+        let (Some(place), Some((batch, row))) = (self.places[column as usize], self.batches.current()) else {
+            let of_all = self.of_all_rows.iter().find(|(of_all, _)| *of_all == column);
+            return Ok(Value::Text(of_all.map(|(_, text)| text.as_bytes()).unwrap_or_default()));
+        };
+        Ok(value_at(batch.column(place), row))
     }
 }
 
-/// Whether a CSV file has the column in hexadecimal.
-fn is_hex(column: Column) -> bool {
-    matches!(column, Column::waker_flags | Column::wakee_flags | Column::wake_flags | Column::preempt_count)
-}
-
-/// Appends a value in the form of a CSV file. Returns false for an unexpected type.
-pub(super) fn append_value(to: &mut Vec<u8>, column: Column, array: &ArrayRef, row: usize) -> bool {
-    if array.is_null(row) {
-        return true;
-    }
-    // Writing to a vector does not fail.
-    let _ = match array.data_type() {
-        DataType::Boolean => write!(to, "{}", u8::from(array.as_boolean().value(row))),
-        DataType::Int32 => write!(to, "{}", array.as_primitive::<Int32Type>().value(row)),
-        DataType::Int64 if is_hex(column) => write!(to, "{:x}", array.as_primitive::<Int64Type>().value(row)),
-        DataType::Int64 => write!(to, "{}", array.as_primitive::<Int64Type>().value(row)),
-        DataType::Utf8View => to.write_all(array.as_string_view().value(row).as_bytes()),
-        DataType::List(_) => return append_list(to, &array.as_list::<i32>().value(row)),
-        _ => return false,
-    };
-    true
-}
-
-pub(super) fn append_list(to: &mut Vec<u8>, items: &ArrayRef) -> bool {
-    let _ = match items.data_type() {
-        // A set of CPUs; the lowest CPU is bit 0 of the first word.
-        DataType::UInt64 => {
-            let words = items.as_primitive::<UInt64Type>().values();
-            let highest = words.iter().rposition(|&word| word != 0).unwrap_or(0);
-            let mut words = words.iter().take(highest + 1).rev();
-            let first = write!(to, "{:x}", words.next().copied().unwrap_or(0));
-            words.try_fold((), |(), word| write!(to, "{word:016x}")).and(first)
+/// Checks that columns have the types of their table. Columns that only CSV files have are texts.
+pub(super) fn check_types<'a, T: Table>(
+    path: &Path,
+    found: &Schema,
+    columns: impl Iterator<Item = &'a str>,
+) -> Result<(), ReadError> {
+    let schema = T::schema();
+    for name in columns {
+        let Ok(found) = found.field_with_name(name) else { continue };
+        let (expected, kind) = match schema.index_of(name) {
+            Ok(at) => (schema.field(at).data_type(), T::COLUMNS[at].kind),
+            Err(_) => (&DataType::Utf8, "text"),
+        };
+        if !is_read_as(found.data_type(), expected) {
+            let found = found.data_type().to_string();
+            let what = format!("columns of type {} are not supported, expected {kind}", clipped(&found));
+            return Err(ReadError::of_file(path, what).at_line(1).in_column(name).with_hint(WHAT_IS_READ));
         }
-        DataType::Int32 => join(to, items.as_primitive::<Int32Type>().values()),
-        DataType::Int64 => join(to, items.as_primitive::<Int64Type>().values()),
-        _ => return false,
-    };
-    true
-}
-
-fn join<T: std::fmt::Display>(to: &mut Vec<u8>, items: &[T]) -> std::io::Result<()> {
-    for (at, item) in items.iter().enumerate() {
-        if at > 0 {
-            to.push(b' ');
-        }
-        write!(to, "{item}")?;
     }
     Ok(())
+}
+
+/// Whether values of a type are read where another is expected.
+fn is_read_as(found: &DataType, expected: &DataType) -> bool {
+    use DataType::{Dictionary, Int32, Int64, List, Utf8, Utf8View};
+    match (expected, found) {
+        (List(expected), List(found)) => is_read_as(found.data_type(), expected.data_type()),
+        // No decision reads names.
+        (Int32, Int64) | (Utf8, Utf8View) | (Dictionary(..), _) => true,
+        _ => found == expected,
+    }
+}
+
+/// What an array of such a type has in a row.
+pub(super) fn value_at(array: &ArrayRef, row: usize) -> Value<'_> {
+    if array.is_null(row) {
+        return Value::Text(b"");
+    }
+    match array.data_type() {
+        DataType::Boolean => Value::Number(array.as_boolean().value(row).into()),
+        DataType::Int32 => Value::Number(array.as_primitive::<Int32Type>().value(row).into()),
+        DataType::Int64 => Value::Number(array.as_primitive::<Int64Type>().value(row)),
+        DataType::List(of) => {
+            let list = array.as_list::<i32>();
+            let (items, offsets) = (list.values(), list.value_offsets());
+            let range = offsets[row] as usize..offsets[row + 1] as usize;
+            match of.data_type() {
+                DataType::UInt64 => Value::Cpus(&items.as_primitive::<UInt64Type>().values()[range]),
+                DataType::Int32 => {
+                    Value::List(items.as_primitive::<Int32Type>().values()[range].iter().map(|&n| n.into()).collect())
+                }
+                _ => Value::List(items.as_primitive::<Int64Type>().values()[range].into()),
+            }
+        }
+        _ => Value::Text(array.as_string_view().value(row).as_bytes()),
+    }
 }

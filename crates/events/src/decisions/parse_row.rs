@@ -1,6 +1,6 @@
 //! The fields of a line, checked and turned into a [`Row`].
 
-use super::fields::{BELONGS, Column as C};
+use super::fields::{BELONGS, Column as C, Value};
 use super::reader::Reader;
 use super::row::{Row, RowFeatures, ScanState, SlowPathState, TaskState, WakerState};
 use crate::error::{ReadError, shown};
@@ -12,13 +12,13 @@ use wakelab_sched::select::WakeFlags;
 impl Reader {
     pub(super) fn parse(&mut self, row: &mut Row) -> Result<(), ReadError> {
         self.same_machine()?;
-        if self.fields.bytes(C::features) != self.features.text.as_bytes() {
+        if *self.fields.bytes(C::features)? != *self.features.text.as_bytes() {
             let text = self.fields.short_text(C::features, limits::MAX_FEATURES)?;
-            self.features = Arc::new(RowFeatures::parse(&text, self.topo.preset));
+            self.features = Arc::new(RowFeatures::parse(&String::from_utf8_lossy(&text), self.topo.preset));
         }
         let fields = &self.fields;
         let nr_cpus = self.topo.domains.nr_cpus;
-        row.line = fields.line();
+        row.line = fields.rows.line();
         row.kernel.clone_from(&self.kernel);
         row.features = Arc::clone(&self.features);
         fields.text_into(C::load, limits::MAX_LABEL, &mut row.load)?;
@@ -34,7 +34,8 @@ impl Reader {
         row.recent_used_cpu_after = fields.number(C::recent_used_cpu_after, -1..=i64::from(nr_cpus) - 1)?;
         row.sd_llc_size = self.sd_llc_size(row.waker.cpu)?;
         row.scan = self.scan_state()?;
-        (row.simulated, row.partial) = self.simulated();
+        let simulated = fields.rows.simulated();
+        (row.simulated, row.partial) = (simulated.is_some(), simulated == Some(true));
         self.parse_cpus(row)?;
         self.parse_llcs(row)?;
         if row.wake_flags.intersects(WakeFlags::FORK | WakeFlags::EXEC) {
@@ -49,7 +50,7 @@ impl Reader {
     /// Checks that the row is of the same kernel and machine as the first.
     fn same_machine(&self) -> Result<(), ReadError> {
         for (column, first) in [(C::kernel, &self.kernel), (C::topology, &self.topology)] {
-            if self.fields.bytes(column) != first.as_bytes() {
+            if *self.fields.bytes(column)? != *first.as_bytes() {
                 let what = format!("{first:?}, with which the file began");
                 return Err(self
                     .fields
@@ -58,6 +59,11 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// The longest name of a task, bytes. Those of simulated tasks are from a workload's file.
+    fn longest_comm(&self) -> usize {
+        if self.fields.rows.simulated().is_some() { limits::MAX_LABEL } else { limits::MAX_COMM }
     }
 
     fn parse_waker(&self, waker: &mut WakerState) -> Result<(), ReadError> {
@@ -160,7 +166,7 @@ impl Reader {
         if let Some(id) = self.llc_ids.iter().find(|id| !sd_shared.ids.contains(id)) {
             let what = format!(
                 "expected the LLCs of the topo file, LLC {id} among them, found {}",
-                shown(self.fields.bytes(C::llc_ids))
+                shown(&self.fields.bytes(C::llc_ids)?)
             );
             return Err(self.fields.error(C::llc_ids, what).with_hint(BELONGS));
         }
@@ -172,8 +178,9 @@ impl Reader {
 
     /// The values that SIS_PROP reads, which may be missing.
     fn scan_state(&self) -> Result<ScanState, ReadError> {
-        let number = |column, range| {
-            if self.fields.bytes(column).is_empty() { Ok(None) } else { self.fields.number(column, range).map(Some) }
+        let number = |column, range| match self.fields.rows.value(column)? {
+            Value::Text([]) => Ok(None),
+            _ => self.fields.number(column, range).map(Some),
         };
         Ok(ScanState {
             jiffies: number(C::jiffies, limits::TIMES)?,

@@ -1,13 +1,12 @@
 //! Reads decisions row by row, from CSV, Parquet or a simulated run.
 
-use super::csv::{MAX_RECORD, Record, RecordError, Records, Source, SourceError};
-use super::fields::{Column, Fields, places};
+use super::csv_rows::CsvRows;
+use super::fields::{Column, Fields, Rows};
 use super::parquet_rows::ParquetRows;
 use super::row::{Row, RowFeatures};
 use super::simulated_rows::SimulatedRows;
 use super::topo::TopoFile;
 use crate::error::{ReadError, shown};
-use crate::limits;
 use crate::table::metadata::{FileKind, ParquetFile};
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -18,9 +17,8 @@ use wakelab_kernel::Preset;
 
 /// Reads a recording or a simulated run. It holds one row at a time.
 pub struct Reader {
-    rows: Rows,
     pub(super) fields: Fields,
-    /// Whether the first row is in the fields already.
+    /// Whether the fields are those of the first row already.
     pending: bool,
     /// Whether the end or an error has been reached.
     done: bool,
@@ -32,13 +30,6 @@ pub struct Reader {
     pub(super) features: Arc<RowFeatures>,
     pub(super) sd_shared: SdSharedLists,
     length: Length,
-}
-
-/// The source of rows.
-enum Rows {
-    Csv(Box<Records>),
-    Parquet(Box<ParquetRows>),
-    Simulated(Box<SimulatedRows>),
 }
 
 /// The fields of `struct sched_domain_shared` of the row at hand, by LLC in the order of the row.
@@ -53,7 +44,7 @@ impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Reader")
             .field("file", &self.fields.file)
-            .field("line", &self.fields.line())
+            .field("line", &self.fields.rows.line())
             .finish_non_exhaustive()
     }
 }
@@ -61,7 +52,7 @@ impl std::fmt::Debug for Reader {
 /// All rows are wanted.
 const ALL: &dyn Fn(u64, i64) -> bool = &|_, _| true;
 
-const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip \
+pub(super) const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip \
                             (`wakelab docs recording`); `wakelab demo --recordings DIR` writes some";
 /// The first bytes of a Parquet file.
 const PARQUET_MAGIC: &[u8] = b"PAR1";
@@ -90,11 +81,19 @@ impl Reader {
             let reader = match metadata.kind {
                 FileKind::Recorded => {
                     let (rows, topo) = ParquetRows::open(path, &bytes, metadata, builder)?;
-                    Self::of_parquet(path, rows, topo)
+                    let none = ReadError::of_file(path, "expected rows, found none")
+                        .with_hint("was the recorder stopped before its first row?");
+                    Self::begin(path, Box::new(rows), none, |_, _| Ok(Arc::new(topo)))?
                 }
-                FileKind::Simulated => Self::of_simulated(path, SimulatedRows::open(path, &bytes, &metadata, builder)?),
+                FileKind::Simulated => {
+                    let rows = SimulatedRows::open(path, &bytes, &metadata, builder)?;
+                    let topo = Arc::clone(&rows.topo);
+                    let none = ReadError::of_file(path, "expected wake-ups that chose a CPU, found none")
+                        .with_hint("was the run too short? --time and --settle set its length");
+                    Self::begin(path, Box::new(rows), none, |_, _| Ok(topo))?
+                }
             };
-            return Ok(Reader { length: Length::Rows(u64::try_from(rows).unwrap_or(0)), ..reader? });
+            return Ok(Reader { length: Length::Rows(u64::try_from(rows).unwrap_or(0)), ..reader });
         }
         if OTHERS_MAGIC.contains(&&magic[..]) {
             return Err(ReadError::of_file(path, "expected a recording, found a file of trace-cmd or perf")
@@ -131,73 +130,28 @@ impl Reader {
         source: impl Read + Send + 'static,
         topo: impl FnOnce(&str, &str) -> Result<Arc<TopoFile>, ReadError>,
     ) -> Result<Self, ReadError> {
-        let source = Source::new(source).map_err(|e| source_error(path, 1, &e))?;
-        let mut records = Records::new(source);
-        let mut header = Record::default();
-        if !records.read(&mut header).map_err(|e| record_error(path, &records, &header, &e))? {
-            return Err(ReadError::of_file(path, "empty; expected a header line with the names of the columns")
-                .with_hint(WHAT_IS_READ));
-        }
-        let mut fields = Fields::new(path, places(path, &header)?, header.count);
-        let mut rows = Rows::Csv(Box::new(records));
-        if !next(&mut rows, &mut fields, ALL)? {
-            return Err(ReadError::of_file(path, "expected rows after the header, found none")
-                .at_line(header.line)
-                .with_hint("was the recorder stopped before its first row?"));
-        }
-        Self::begin(rows, fields, topo)
+        let rows = CsvRows::open(path, source)?;
+        let none = ReadError::of_file(path, "expected rows after the header, found none")
+            .at_line(rows.line())
+            .with_hint("was the recorder stopped before its first row?");
+        Self::begin(path, Box::new(rows), none, topo)
     }
 
-    /// Reads a Parquet file of wakelab-record, which contains the description of its machine.
-    fn of_parquet(path: &Path, rows: ParquetRows, topo: TopoFile) -> Result<Self, ReadError> {
-        let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
-        let mut rows = Rows::Parquet(Box::new(rows));
-        if !next(&mut rows, &mut fields, ALL)? {
-            return Err(ReadError::of_file(path, "expected rows, found none")
-                .with_hint("was the recorder stopped before its first row?"));
-        }
-        Self::begin(rows, fields, |_, _| Ok(Arc::new(topo)))
-    }
-
-    /// Reads a simulated run, whose files describe their machine.
-    fn of_simulated(path: &Path, rows: SimulatedRows) -> Result<Self, ReadError> {
-        let topo = Arc::clone(&rows.topo);
-        let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
-        let mut rows = Rows::Simulated(Box::new(rows));
-        if !next(&mut rows, &mut fields, ALL)? {
-            return Err(ReadError::of_file(path, "expected wake-ups that chose a CPU, found none")
-                .with_hint("was the run too short? --time and --settle set its length"));
-        }
-        Self::begin(rows, fields, |_, _| Ok(topo))
-    }
-
-    /// Whether this is a simulated run, and whether its current row has the run queues of two CPUs only, as wake-ups
-    /// other than forks and execs have there.
-    pub(super) fn simulated(&self) -> (bool, bool) {
-        match &self.rows {
-            Rows::Simulated(rows) => (true, rows.partial),
-            Rows::Csv(_) | Rows::Parquet(_) => (false, false),
-        }
-    }
-
-    /// The longest name of a task, bytes. Those of simulated tasks are from a workload's file.
-    pub(super) fn longest_comm(&self) -> usize {
-        match &self.rows {
-            Rows::Simulated(_) => limits::MAX_LABEL,
-            Rows::Csv(_) | Rows::Parquet(_) => limits::MAX_COMM,
-        }
-    }
-
-    /// Begins with the first row in the fields.
+    /// Begins with the first row. `none` is the error if there is none.
     fn begin(
-        rows: Rows,
-        fields: Fields,
+        path: &Path,
+        rows: Box<dyn Rows>,
+        none: ReadError,
         topo: impl FnOnce(&str, &str) -> Result<Arc<TopoFile>, ReadError>,
     ) -> Result<Self, ReadError> {
+        let mut fields = Fields { file: path.to_owned(), rows };
+        if !fields.rows.advance(ALL)? {
+            return Err(none);
+        }
         let kernel = fields.name(Column::kernel)?;
         let topology = fields.name(Column::topology)?;
         // The kernel of a simulated run is the name of a preset.
-        if !matches!(rows, Rows::Simulated(_)) {
+        if fields.rows.simulated().is_none() {
             Preset::of_release(&kernel).map_err(|e| {
                 fields.error(Column::kernel, e.to_string()).with_hint("`wakelab kernel list` shows the known kernels")
             })?;
@@ -207,7 +161,6 @@ impl Reader {
         llc_ids.sort_unstable();
         llc_ids.dedup();
         let reader = Reader {
-            rows,
             fields,
             pending: true,
             done: false,
@@ -230,7 +183,7 @@ impl Reader {
 
     /// The share of the file that has been read, 0 to 1; 0 if it is not known.
     pub fn progress(&self) -> f64 {
-        self.length.progress(self.fields.line())
+        self.length.progress(self.fields.rows.line())
     }
 
     /// Reads the next row. Returns false at the end, and after an error.
@@ -258,7 +211,7 @@ impl Reader {
     fn read_row(&mut self, row: &mut Row, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
         if self.pending {
             self.pending = false;
-        } else if !next(&mut self.rows, &mut self.fields, wanted)? {
+        } else if !self.fields.rows.advance(wanted)? {
             return Ok(false);
         }
         self.parse(row)?;
@@ -279,51 +232,6 @@ impl Reader {
         };
         let what = format!("expected {}, according to {}, found {row:?}", shown(file.as_bytes()), topo.path.display());
         Err(self.fields.error(column, what).with_hint("the topo file in this folder belongs to another recording"))
-    }
-}
-
-/// Reads a record, which must have as many fields as the header. Returns false at the end.
-fn next(rows: &mut Rows, fields: &mut Fields, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
-    let records = match rows {
-        Rows::Csv(records) => records,
-        Rows::Parquet(rows) => return rows.read(&mut fields.record),
-        Rows::Simulated(rows) => return rows.read(&mut fields.record, wanted),
-    };
-    if !records.read(&mut fields.record).map_err(|e| record_error(&fields.file, records, &fields.record, &e))? {
-        return Ok(false);
-    }
-    let (columns, found) = (fields.columns, fields.record.count);
-    if found != columns {
-        let what = format!("expected {columns} columns as in the header, found {found}");
-        return Err(ReadError::of_file(&fields.file, what)
-            .at_line(fields.line())
-            .with_hint("a line that was cut off has fewer columns; was the whole file copied?"));
-    }
-    Ok(true)
-}
-
-fn record_error(path: &Path, records: &Records, record: &Record, error: &RecordError) -> ReadError {
-    let at_record = |what: String| ReadError::of_file(path, what).at_line(record.line);
-    match error {
-        RecordError::Source(error) => source_error(path, records.line(), error),
-        RecordError::TooLong => {
-            at_record(format!("expected a row of at most {} MiB, found a longer one", MAX_RECORD >> 20))
-                .with_hint("is this a recording? An open quote also turns many lines into one row")
-        }
-        RecordError::OpenQuote => at_record("expected the closing quote of a field, found the end of the file".into())
-            .with_hint("the quote begins in this row; was the whole file copied?"),
-    }
-}
-
-fn source_error(path: &Path, line: u64, error: &SourceError) -> ReadError {
-    let at_line = |what: String| ReadError::of_file(path, what).at_line(line);
-    match error {
-        SourceError::CutOff => at_line("the gzip stream ends too early: the file is cut off".into())
-            .with_hint("copy the whole file again; `gzip -t` checks it"),
-        SourceError::Damaged(e) => {
-            at_line(format!("the gzip stream is damaged: {e}")).with_hint("copy it again; `gzip -t` checks it")
-        }
-        SourceError::Io(e) => at_line(e.to_string()).with_hint("the system failed to read on"),
     }
 }
 

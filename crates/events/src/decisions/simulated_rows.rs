@@ -1,41 +1,41 @@
-//! The wake-ups of a simulated run, row by row, as the fields that a recording would have: what explains a recorded
+//! The wake-ups of a simulated run, row by row, with the columns that a recording would have: what explains a recorded
 //! decision explains a simulated one.
 
-use super::csv::Record;
-use super::fields::Column;
-use super::parquet_rows::{append_list, append_value, batch_rows};
+use super::fields::{Column, Rows, Value};
+use super::parquet_rows::{batch_rows, check_types, value_at};
 use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
 use crate::limits::MAX_TIME;
+use crate::simulated::Wakeups;
 use crate::stream::TaskNames;
-use crate::table::decode::{decode, next_batch};
-use crate::table::metadata::{Builder, ParquetFile, damaged, damaged_rows};
+use crate::table::Table;
+use crate::table::decode::Batches;
+use crate::table::metadata::{Builder, ParquetFile};
 use crate::table::pages::ListLimits;
 use crate::table::reader::Columns;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use arrow_array::Array;
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A reader of the wake-ups of a run.
 pub(super) struct SimulatedRows {
     path: PathBuf,
-    batches: ParquetRecordBatchReader,
-    batch: Option<RecordBatch>,
-    next: usize,
-    row: u64,
+    batches: Batches,
     pub(super) topo: Arc<TopoFile>,
     features: String,
     load: String,
     variant: String,
     names: TaskNames,
     changes: Changes,
-    /// Whether the current row has the run queues of the waking and the previous CPU only.
-    pub(super) partial: bool,
+    /// The `sd_llc_id`s of the machine, sorted, each once.
+    llc_ids: Vec<i64>,
+    /// Of the current row: whether its inputs did not change, how long its decision took, ns, and whether it has the
+    /// run queues of the waking and the previous CPU only.
+    stable: bool,
+    took: i64,
+    partial: bool,
 }
 
 impl SimulatedRows {
@@ -54,135 +54,102 @@ impl SimulatedRows {
         let levels = topo.domains.domains.iter().map(Vec::len).max().unwrap_or(0).max(1) as u64;
         let lists = ListLimits { longest: u64::from(nr_cpus) * levels, most: u64::MAX };
         file.check_rows(rows, &builder, |_| true, lists)?;
-        let batches = decode(|| builder.with_batch_size(batch_rows(nr_cpus)).build());
-        let batches = batches.map_err(|e| damaged(path, &e))?.map_err(|e| damaged(path, &e.to_string()))?;
+        check_types::<Wakeups>(path, builder.schema(), Wakeups::COLUMNS.iter().map(|column| column.name))?;
+        let mut llc_ids: Vec<i64> = topo.cpu_llc.iter().map(|&id| id.into()).collect();
+        llc_ids.sort_unstable();
+        llc_ids.dedup();
         Ok(SimulatedRows {
             path: path.to_owned(),
-            batches,
-            batch: None,
-            next: 0,
-            row: 0,
+            batches: Batches::open(path, builder.with_batch_size(batch_rows(nr_cpus)))?,
             topo: Arc::new(topo),
             features: value("wakelab.features")?,
             load: format!("{} {}", value("wakelab.workload")?, value("wakelab.load")?),
             variant: if variant.is_empty() { side } else { format!("{side}: {variant}") },
             names: TaskNames::simulated(folder),
             changes: Changes::open(folder)?,
+            llc_ids,
+            stable: false,
+            took: 0,
             partial: false,
         })
     }
 
-    /// Reads the next wake-up that has a decision and is wanted. Returns false at the end.
-    pub(super) fn read(&mut self, record: &mut Record, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
-        loop {
-            while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
-                let Some(batch) = next_batch(&mut self.batches) else { return Ok(false) };
-                self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e))?);
-                self.next = 0;
-            }
-            self.next += 1;
-            self.row += 1;
-            if !self.batch.as_ref().is_some_and(|batch| Wakeup { batch, at: self.next - 1, cpus: 0 }.is_one_of(wanted))
-            {
-                continue;
-            }
-            let Some(batch) = self.batch.clone() else { return Ok(false) };
-            let row = Wakeup { batch: &batch, at: self.next - 1, cpus: self.topo.domains.nr_cpus as usize };
-            let wrong = |column: &'static str, line| {
-                ReadError::of_file(&self.path, "the value does not have the type and range of the schema")
-                    .at_line(line)
-                    .in_column(column)
-                    .with_hint("docs/formats.md lists the columns")
-            };
-            let time = |column| {
-                let time = row.long(column).filter(|&time| u64::try_from(time).is_ok_and(|time| time <= MAX_TIME));
-                time.ok_or_else(|| wrong(column, self.row))
-            };
-            let (began, decided) = (time("t_ns")?, time("decided_ns")?);
-            self.names.advance_to(decided.max(0) as u64)?;
-            let stable = row.long("probe_ns").is_none() || self.changes.none_within(began, decided)?;
-            self.partial = row.cell("cpu_nr_running").is_none();
-            record.begin(self.row);
-            for &column in Column::ALL {
-                let mut known = true;
-                record.field(|to| known = self.field(to, column, &row, stable, decided - began).is_some());
-                if !known {
-                    return Err(wrong(column.name(), self.row));
-                }
-            }
-            return Ok(true);
-        }
+    /// Whether the wake-up has a decision and is wanted.
+    fn is_one_of(&self, wanted: &dyn Fn(u64, i64) -> bool) -> bool {
+        let when = self.long("t_ns").and_then(|t_ns| u64::try_from(t_ns).ok()).zip(self.long("wakee_pid"));
+        // A row without a time or wakee is reported when it is read.
+        self.cell("chosen_cpu").is_some() && when.is_none_or(|(t_ns, pid)| wanted(t_ns, pid))
     }
 
-    /// Appends the value of a column. Returns `None` if a required value is missing.
-    fn field(&self, to: &mut Vec<u8>, column: Column, row: &Wakeup<'_>, stable: bool, took: i64) -> Option<()> {
+    fn wrong(&self, column: &'static str) -> ReadError {
+        ReadError::of_file(&self.path, "the value does not have the type and range of the schema")
+            .at_line(self.batches.row)
+            .in_column(column)
+            .with_hint("docs/formats.md lists the columns")
+    }
+
+    fn time(&self, column: &'static str) -> Result<i64, ReadError> {
+        let time = self.long(column).filter(|&time| u64::try_from(time).is_ok_and(|time| time <= MAX_TIME));
+        time.ok_or_else(|| self.wrong(column))
+    }
+
+    /// The value of a column; `None` if a required value is missing.
+    fn field(&self, column: Column) -> Option<Value<'_>> {
         use Column as C;
-        let text = |to: &mut Vec<u8>, text: &str| to.extend_from_slice(text.as_bytes());
-        let number = |to: &mut Vec<u8>, number: i64| write!(to, "{number}").ok();
-        let hex = |to: &mut Vec<u8>, number: i64| write!(to, "{number:x}").ok();
-        match column {
-            C::kernel => text(to, self.topo.preset.name),
-            C::topology => text(to, &self.topo.topology),
-            C::load => text(to, &self.load),
-            C::variant => text(to, &self.variant),
-            C::features => text(to, &self.features),
-            C::seq => number(to, self.row as i64)?,
-            C::dur_ns => number(to, took)?,
-            C::stable => number(to, stable.into())?,
-            C::waker_pid => number(to, row.long("waker_pid").unwrap_or(0))?,
-            C::waker_comm => text(
-                to,
-                match row.long("waker_pid") {
-                    Some(pid) => self.names.name(pid),
-                    // The idle task, or the shell that starts the workload.
-                    None if row.long("waker_in_task") == Some(1) => "sh",
-                    None => "swapper",
-                },
-            ),
-            C::wakee_comm => text(to, self.names.name(row.long("wakee_pid")?)),
-            C::waker_flags => text(to, if row.long("waker_exiting") == Some(1) { "4" } else { "0" }),
-            C::in_task => number(to, row.long("waker_in_task")?)?,
-            C::wakee_static_prio => text(to, "120"),
-            C::wake_flags => hex(to, row.long("wake_flags")?)?,
+        use Value::{Cpus, List, Number, Text};
+        Some(match column {
+            C::kernel => Text(self.topo.preset.name.as_bytes()),
+            C::topology => Text(self.topo.topology.as_bytes()),
+            C::load => Text(self.load.as_bytes()),
+            C::variant => Text(self.variant.as_bytes()),
+            C::features => Text(self.features.as_bytes()),
+            C::seq => Number(self.batches.row as i64),
+            C::dur_ns => Number(self.took),
+            C::stable => Number(self.stable.into()),
+            C::waker_pid => Number(self.long("waker_pid").unwrap_or(0)),
+            C::waker_comm => match self.long("waker_pid") {
+                Some(pid) => Text(self.names.name(pid).as_bytes()),
+                // The idle task, or the shell that starts the workload.
+                None if self.long("waker_in_task") == Some(1) => Text(b"sh"),
+                None => Text(b"swapper"),
+            },
+            C::wakee_comm => Text(self.names.name(self.long("wakee_pid")?).as_bytes()),
+            C::waker_flags => Number(if self.long("waker_exiting") == Some(1) { 4 } else { 0 }),
+            C::in_task => Number(self.long("waker_in_task")?),
+            C::wakee_static_prio => Number(120),
+            C::wake_flags => Number(self.long("wake_flags")?),
             // The waker's flips before record_wakee() are not known. With last_wakee_is_p these become those after it.
-            C::waker_flips_before | C::waker_flips => number(to, row.long("waker_flips")?)?,
-            C::wakee_flips_before => number(to, row.long("wakee_flips")?)?,
-            C::last_wakee_is_p => text(to, "1"),
+            C::waker_flips_before | C::waker_flips => Number(self.long("waker_flips")?),
+            C::wakee_flips_before => Number(self.long("wakee_flips")?),
+            C::last_wakee_is_p => Number(1),
             C::recent_used_cpu | C::recent_used_cpu_after | C::numa_preferred_nid => {
-                number(to, row.long(column.name()).unwrap_or(-1))?;
+                Number(self.long(column.name()).unwrap_or(-1))
             }
             C::sd_llc_size => {
-                let waker = usize::try_from(row.long("waker_cpu")?).ok()?;
-                number(to, i64::from(*self.topo.domains.sd_llc_size.get(waker)?))?;
+                let waker = usize::try_from(self.long("waker_cpu")?).ok()?;
+                Number((*self.topo.domains.sd_llc_size.get(waker)?).into())
             }
-            C::idle_mask_exit => row.put(to, C::idle_mask, "idle_mask")?,
-            C::curr_idle_mask if self.partial => row.put(to, C::idle_mask, "idle_mask")?,
-            C::ttwu_pending_mask if self.partial => text(to, "0"),
-            C::llc_ids => {
-                let mut ids = self.topo.cpu_llc.clone();
-                ids.sort_unstable();
-                ids.dedup();
-                numbers(to, ids.into_iter().map(i64::from))?;
-            }
-            C::cpu_h_nr_queued => numbers(to, row.by_cpu("nr_running", 0)?.into_iter())?,
-            C::cpu_h_nr_idle => numbers(to, row.sched_idle()?.into_iter())?,
+            C::idle_mask_exit => self.recorded(C::idle_mask)?,
+            C::curr_idle_mask if self.partial => self.recorded(C::idle_mask)?,
+            C::ttwu_pending_mask if self.partial => Cpus(&[]),
+            C::llc_ids => List((&self.llc_ids).into()),
+            C::cpu_h_nr_queued => List(self.by_cpu("nr_running", 0)?),
+            C::cpu_h_nr_idle => List(self.sched_idle()?.into()),
             C::cpu_nr_running => {
-                let idle = row.sched_idle()?;
-                numbers(to, row.by_cpu("nr_running", 0)?.into_iter().zip(idle).map(|(n, idle)| n.max(idle)))?;
+                let running = self.by_cpu("nr_running", 0)?;
+                List(running.iter().zip(self.sched_idle()?).map(|(&n, idle)| n.max(idle)).collect())
             }
-            C::cpu_h_nr_delayed => numbers(to, row.by_cpu("h_nr_delayed", 0)?.into_iter())?,
-            C::cpu_load_avg => numbers(to, row.by_cpu("load_avg", 0)?.into_iter())?,
-            C::cpu_capacity => numbers(to, row.by_cpu("capacity", 1024)?.into_iter())?,
-            C::cpu_runnable_avg | C::cpu_util_avg | C::cpu_util_est => match row.longs(column.name()) {
-                Some(values) => numbers(to, values.into_iter())?,
-                None => numbers(to, std::iter::repeat_n(0, row.cpus))?,
-            },
+            C::cpu_h_nr_delayed => List(self.by_cpu("h_nr_delayed", 0)?),
+            C::cpu_load_avg => List(self.by_cpu("load_avg", 0)?),
+            C::cpu_capacity => List(self.by_cpu("capacity", 1024)?),
+            C::cpu_runnable_avg | C::cpu_util_avg | C::cpu_util_est => {
+                List(self.longs(column.name()).unwrap_or_else(|| vec![0; self.nr_cpus()].into()))
+            }
             C::cpu_group_cap_l0 | C::cpu_group_cap_l1 | C::cpu_group_cap_l2 => {
                 let level = column as usize - C::cpu_group_cap_l0 as usize;
-                if let Some(values) = row.longs("cpu_group_cap") {
-                    let of_level = values.iter().copied().skip(level * row.cpus).take(row.cpus);
-                    numbers(to, of_level.chain(std::iter::repeat(0)).take(row.cpus))?;
-                }
+                let Some(values) = self.longs("cpu_group_cap") else { return Some(Text(b"")) };
+                let of_level = values.iter().copied().skip(level * self.nr_cpus());
+                List(of_level.chain(std::iter::repeat(0)).take(self.nr_cpus()).collect())
             }
             // No decision reads these.
             C::waker_policy
@@ -195,92 +162,88 @@ impl SimulatedRows {
             | C::load_weight
             | C::waker_load_avg
             | C::waker_load_weight
-            | C::wake_flags_text => text(to, "0"),
-            _ => row.put(to, column, column.name())?,
-        }
-        Some(())
-    }
-}
-
-fn numbers(to: &mut Vec<u8>, items: impl Iterator<Item = i64>) -> Option<()> {
-    for (at, item) in items.enumerate() {
-        write!(to, "{}{item}", if at > 0 { " " } else { "" }).ok()?;
-    }
-    Some(())
-}
-
-/// A row of the table `wakeups`.
-struct Wakeup<'a> {
-    batch: &'a RecordBatch,
-    at: usize,
-    cpus: usize,
-}
-
-impl Wakeup<'_> {
-    /// Whether it has a decision and is wanted.
-    fn is_one_of(&self, wanted: &dyn Fn(u64, i64) -> bool) -> bool {
-        let when = self.long("t_ns").and_then(|t_ns| u64::try_from(t_ns).ok()).zip(self.long("wakee_pid"));
-        // A row without a time or wakee is reported when it is read.
-        self.cell("chosen_cpu").is_some() && when.is_none_or(|(t_ns, pid)| wanted(t_ns, pid))
+            | C::wake_flags_text => Number(0),
+            _ => self.recorded(column)?,
+        })
     }
 
-    fn cell(&self, name: &str) -> Option<&ArrayRef> {
-        self.batch.column_by_name(name).filter(|array| array.is_valid(self.at))
+    fn nr_cpus(&self) -> usize {
+        self.topo.domains.nr_cpus as usize
+    }
+
+    /// The value of a column of the table; `None` if it is null.
+    fn cell(&self, name: &str) -> Option<Value<'_>> {
+        let (batch, row) = self.batches.current()?;
+        batch.column_by_name(name).filter(|array| array.is_valid(row)).map(|array| value_at(array, row))
     }
 
     fn long(&self, name: &str) -> Option<i64> {
-        let cell = self.cell(name)?;
-        let int = cell.as_primitive_opt::<Int32Type>().map(|array| i64::from(array.value(self.at)));
-        let long = cell.as_primitive_opt::<Int64Type>().map(|array| array.value(self.at));
-        int.or(long).or_else(|| cell.as_boolean_opt().map(|array| array.value(self.at).into()))
+        if let Some(Value::Number(number)) = self.cell(name) { Some(number) } else { None }
     }
 
-    fn list(&self, name: &str) -> Option<ArrayRef> {
-        self.cell(name)?.as_list_opt::<i32>().map(|array| array.value(self.at))
-    }
-
-    fn longs(&self, name: &str) -> Option<Vec<i64>> {
-        let list = self.list(name)?;
-        let ints = list.as_primitive_opt::<Int32Type>().map(|a| a.values().iter().map(|&n| n.into()).collect());
-        ints.or_else(|| list.as_primitive_opt::<Int64Type>().map(|a| a.values().to_vec()))
+    fn longs(&self, name: &str) -> Option<Cow<'_, [i64]>> {
+        if let Some(Value::List(items)) = self.cell(name) { Some(items) } else { None }
     }
 
     /// By CPU: the values of all CPUs, or of the two that a wake-up reads, with `other` for the rest.
-    fn by_cpu(&self, what: &str, other: i64) -> Option<Vec<i64>> {
+    fn by_cpu(&self, what: &str, other: i64) -> Option<Cow<'_, [i64]>> {
         if let Some(all) = self.longs(&format!("cpu_{what}")) {
             return Some(all);
         }
-        let mut all = vec![other; self.cpus];
+        let mut all = vec![other; self.nr_cpus()];
         for (cpu, whose) in [("prev_cpu", "prev"), ("waker_cpu", "this")] {
             let cpu = usize::try_from(self.long(cpu)?).ok()?;
             *all.get_mut(cpu)? = self.long(&format!("{whose}_{what}"))?;
         }
-        Some(all)
+        Some(all.into())
     }
 
     /// By CPU: the number of its tasks if all are SCHED_IDLE, else 0.
     fn sched_idle(&self) -> Option<Vec<i64>> {
-        let mut tasks = vec![0; self.cpus];
-        if let Some(words) = self.list("sched_idle_mask") {
-            let words = words.as_primitive_opt::<UInt64Type>()?.values().to_vec();
+        let mut tasks = vec![0; self.nr_cpus()];
+        if let Some(Value::Cpus(words)) = self.cell("sched_idle_mask") {
             let running = self.by_cpu("nr_running", 0)?;
-            for (cpu, (tasks, running)) in tasks.iter_mut().zip(running).enumerate() {
+            for (cpu, (tasks, running)) in tasks.iter_mut().zip(&*running).enumerate() {
                 if words.get(cpu / 64).is_some_and(|word| word >> (cpu % 64) & 1 != 0) {
-                    *tasks = running.max(1);
+                    *tasks = (*running).max(1);
                 }
             }
         }
         Some(tasks)
     }
 
-    fn put(&self, to: &mut Vec<u8>, column: Column, name: &str) -> Option<()> {
-        let Some(cell) = self.cell(name) else {
-            return column.may_be_null().then_some(());
-        };
-        if let Some(list) = cell.as_list_opt::<i32>() {
-            return append_list(to, &list.value(self.at)).then_some(());
+    /// A column of the table, as it is.
+    fn recorded(&self, column: Column) -> Option<Value<'_>> {
+        self.cell(column.name()).or(column.may_be_null().then_some(Value::Text(b"")))
+    }
+}
+
+impl Rows for SimulatedRows {
+    /// Goes to the next wake-up that has a decision and is wanted.
+    fn advance(&mut self, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
+        while self.batches.advance()? {
+            if self.is_one_of(wanted) {
+                let (began, decided) = (self.time("t_ns")?, self.time("decided_ns")?);
+                self.names.advance_to(decided as u64)?;
+                self.stable = self.long("probe_ns").is_none() || self.changes.none_within(began, decided)?;
+                self.took = decided - began;
+                self.partial = self.cell("cpu_nr_running").is_none();
+                return Ok(true);
+            }
         }
-        append_value(to, column, cell, self.at).then_some(())
+        Ok(false)
+    }
+
+    fn line(&self) -> u64 {
+        self.batches.row
+    }
+
+    fn value(&self, column: Column) -> Result<Value<'_>, ReadError> {
+        self.field(column).ok_or_else(|| self.wrong(column.name()))
+    }
+
+    fn simulated(&self) -> Option<bool> {
+        Some(self.partial)
     }
 }
 

@@ -21,7 +21,7 @@ use schema::{
     Available, Balance, Enqueues, Frequencies, Hints, Idle, IdleStates, Migrations, Power, Scx, Switches, Tasks,
     Transactions,
 };
-use wakeups::Wakeups;
+pub(crate) use wakeups::Wakeups;
 
 /// The version of the schema (`wakelab.schema_version` of every file). docs/formats.md describes which changes increase
 /// which number.

@@ -181,7 +181,7 @@ impl BalancePasses {
             return Err(row.error(BY_GROUP[0], format!("expected {} groups, as in the domain", sd.groups.len())));
         }
         let pass = BalancePass {
-            line: row.row,
+            line: row.row(),
             t_ns: row.within(0, MAX_TIME)?,
             stable: row.long(1) == Some(1),
             features: Arc::clone(features),

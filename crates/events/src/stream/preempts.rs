@@ -172,7 +172,7 @@ impl WakeupPreempts {
         let tasks = tasks_of(&|column| row.numbers(column))
             .map_err(|(column, what)| row.error(column, format!("expected {what}")))?;
         let preempt = WakeupPreempt {
-            line: row.row,
+            line: row.row(),
             t_ns: row.within(0, MAX_TIME)?,
             cpu: row.within(1, LAST_CPU)? as Cpu,
             stable: row.long(2) == Some(1),

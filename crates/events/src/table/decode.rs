@@ -5,10 +5,13 @@
 //! damage from getting so far, but files of other programs and old files have none. A reader that has panicked is not
 //! used again: its errors end the reading.
 
+use super::metadata::{Builder, damaged, damaged_rows};
+use crate::error::ReadError;
 use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use wakelab_input::files;
 
@@ -37,14 +40,50 @@ pub(crate) fn decode<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     decoded.map_err(|_| "a page cannot be decoded".to_owned())
 }
 
-/// The next batch of rows; `None` at the end.
-pub(crate) fn next_batch(batches: &mut ParquetRecordBatchReader) -> Option<Result<RecordBatch, String>> {
-    if let Err(error) = files::go_on() {
-        return Some(Err(error.to_string()));
+/// The rows of a file, with one batch of them in memory at a time.
+pub(crate) struct Batches {
+    path: PathBuf,
+    batches: ParquetRecordBatchReader,
+    batch: Option<RecordBatch>,
+    /// The number of rows of the batch, and the index in it of the row after the current one.
+    rows: usize,
+    next: usize,
+    /// The number of the current row in the file, from 1.
+    pub(crate) row: u64,
+}
+
+impl Batches {
+    /// Begins to read the rows that `builder` asks for.
+    pub(crate) fn open(path: &Path, builder: Builder) -> Result<Self, ReadError> {
+        let batches = decode(|| builder.build());
+        let batches = batches.map_err(|e| damaged(path, &e))?.map_err(|e| damaged(path, &e.to_string()))?;
+        Ok(Batches { path: path.to_owned(), batches, batch: None, rows: 0, next: 0, row: 0 })
     }
-    match decode(|| batches.next()) {
-        Ok(batch) => batch.map(|batch| batch.map_err(|e| e.to_string())),
-        Err(panicked) => Some(Err(panicked)),
+
+    /// Goes to the next row. Returns false at the end.
+    pub(crate) fn advance(&mut self) -> Result<bool, ReadError> {
+        while self.next == self.rows {
+            let broken = |what: String| damaged_rows(&self.path, self.row + 1, &what);
+            files::go_on().map_err(|e| broken(e.to_string()))?;
+            let Some(batch) = decode(|| self.batches.next()).map_err(broken)? else { return Ok(false) };
+            let batch = batch.map_err(|e| broken(e.to_string()))?;
+            (self.rows, self.next) = (batch.num_rows(), 0);
+            self.batch = Some(batch);
+        }
+        self.next += 1;
+        self.row += 1;
+        Ok(true)
+    }
+
+    /// The index of the current row in its batch; `None` before the first.
+    #[inline]
+    pub(crate) fn at(&self) -> Option<usize> {
+        self.next.checked_sub(1)
+    }
+
+    /// The batch with the current row, and its index in it; `None` before the first.
+    pub(crate) fn current(&self) -> Option<(&RecordBatch, usize)> {
+        self.batch.as_ref().zip(self.at())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads some columns of a table, row by row, with one batch in memory at a time.
 
-use super::decode::{decode, next_batch};
-use super::metadata::{ParquetFile, damaged, damaged_rows};
+use super::decode::Batches;
+use super::metadata::ParquetFile;
 use super::pages::ListLimits;
 use crate::error::{ReadError, clipped, shown};
 use arrow_array::cast::AsArray;
@@ -11,7 +11,6 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
 use wakelab_input::files;
@@ -27,13 +26,8 @@ const CPU_SETS: ListLimits = ListLimits { longest: (MAX_CPUS / 64) as u64, most:
 pub(crate) struct Columns {
     path: PathBuf,
     names: &'static [&'static str],
-    batches: ParquetRecordBatchReader,
+    batches: Batches,
     cells: Vec<Option<Cells>>,
-    rows: usize,
-    /// The index in the batch of the row after the current one.
-    next: usize,
-    /// The number of the current row in the file, from 1.
-    pub(crate) row: u64,
     /// The number of rows in the file.
     pub(crate) all: u64,
 }
@@ -73,9 +67,8 @@ impl Columns {
         about.check_rows(&rows, &builder, |column| names.contains(&column), CPU_SETS)?;
         let all = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
-        let batches = decode(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
-        let batches = batches.map_err(|e| damaged(path, &e))?.map_err(|e| damaged(path, &e.to_string()))?;
-        Ok((Columns { path: path.to_owned(), names, batches, cells: Vec::new(), rows: 0, next: 0, row: 0, all }, about))
+        let batches = Batches::open(path, builder.with_projection(mask).with_batch_size(BATCH_ROWS))?;
+        Ok((Columns { path: path.to_owned(), names, batches, cells: Vec::new(), all }, about))
     }
 
     /// Advances to the next row. Returns false at the end.
@@ -83,38 +76,35 @@ impl Columns {
     /// # Errors
     /// Fails if the file is damaged, or has a column of an unexpected type.
     pub(crate) fn advance(&mut self) -> Result<bool, ReadError> {
-        while self.next == self.rows {
-            let Some(batch) = next_batch(&mut self.batches) else { return Ok(false) };
-            let batch = batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e))?;
-            self.load(&batch)?;
-            (self.rows, self.next) = (batch.num_rows(), 0);
+        let goes_on = self.batches.advance()?;
+        if let (true, Some((batch, 0))) = (goes_on, self.batches.current()) {
+            self.cells = self.load(batch)?;
         }
-        self.next += 1;
-        self.row += 1;
-        Ok(true)
+        Ok(goes_on)
     }
 
-    fn load(&mut self, batch: &RecordBatch) -> Result<(), ReadError> {
-        self.cells.clear();
-        for &name in self.names {
-            let cells = match batch.column_by_name(name) {
-                None => None,
-                Some(array) => Some(Cells::of(array).ok_or_else(|| {
-                    let kind = array.data_type().to_string();
-                    ReadError::of_file(&self.path, format!("columns of type {} are not supported", clipped(&kind)))
-                        .in_column(name)
-                        .with_hint("docs/formats.md lists the columns")
-                })?),
-            };
-            self.cells.push(cells);
-        }
-        Ok(())
+    /// The number of the current row in the file, from 1.
+    pub(crate) fn row(&self) -> u64 {
+        self.batches.row
+    }
+
+    fn load(&self, batch: &RecordBatch) -> Result<Vec<Option<Cells>>, ReadError> {
+        let load = |&name: &&'static str| match batch.column_by_name(name) {
+            None => Ok(None),
+            Some(array) => Cells::of(array).map(Some).ok_or_else(|| {
+                let kind = array.data_type().to_string();
+                ReadError::of_file(&self.path, format!("columns of type {} are not supported", clipped(&kind)))
+                    .in_column(name)
+                    .with_hint("docs/formats.md lists the columns")
+            }),
+        };
+        self.names.iter().map(load).collect()
     }
 
     /// The number in a column of the current row; 0 or 1 for a boolean. `None` if it is null or a text.
     #[inline]
     pub(crate) fn long(&self, column: usize) -> Option<i64> {
-        let at = self.next.checked_sub(1)?;
+        let at = self.batches.at()?;
         match self.cells.get(column)?.as_ref()? {
             Cells::Int(array) => array.is_valid(at).then(|| array.value(at).into()),
             Cells::Long(array) => array.is_valid(at).then(|| array.value(at)),
@@ -125,7 +115,7 @@ impl Columns {
 
     /// The CPUs of the set in a column of the current row, ascending. `None` if it is null or no set.
     pub(crate) fn cpus(&self, column: usize) -> Option<Vec<Cpu>> {
-        let at = self.next.checked_sub(1)?;
+        let at = self.batches.at()?;
         let Cells::Words(array) = self.cells.get(column)?.as_ref()? else { return None };
         let words = array.is_valid(at).then(|| array.value(at))?;
         let words = words.as_primitive::<UInt64Type>().values();
@@ -135,7 +125,7 @@ impl Columns {
 
     /// The numbers of the list in a column of the current row; `None` if it is null or no list of numbers.
     pub(crate) fn numbers(&self, column: usize) -> Option<Vec<i64>> {
-        let at = self.next.checked_sub(1)?;
+        let at = self.batches.at()?;
         match self.cells.get(column)?.as_ref()? {
             Cells::Ints(array) if array.is_valid(at) => {
                 Some(array.value(at).as_primitive::<Int32Type>().values().iter().map(|&n| n.into()).collect())
@@ -149,7 +139,7 @@ impl Columns {
 
     /// The text in a column of the current row; `None` if it is null or a number.
     pub(crate) fn text(&self, column: usize) -> Option<&str> {
-        let at = self.next.checked_sub(1)?;
+        let at = self.batches.at()?;
         match self.cells.get(column)?.as_ref()? {
             Cells::Text(array) => array.is_valid(at).then(|| array.value(at)),
             Cells::Name(keys, names, array) => {
@@ -192,10 +182,7 @@ impl Columns {
         if text.len() > longest {
             let (found, text) = (text.len(), shown(text.as_bytes()));
             let what = format!("expected at most {longest} bytes, found {found}: {text}");
-            return Err(ReadError::of_file(&self.path, what)
-                .at_line(self.row)
-                .in_column(self.names[column])
-                .with_hint("was the file edited or damaged?"));
+            return Err(self.error(column, what));
         }
         Ok(text)
     }
@@ -220,7 +207,7 @@ impl Columns {
     /// The error of a value of the current row.
     pub(crate) fn error(&self, column: usize, what: String) -> ReadError {
         ReadError::of_file(&self.path, what)
-            .at_line(self.row)
+            .at_line(self.row())
             .in_column(self.names[column])
             .with_hint("was the file edited or damaged?")
     }
@@ -263,7 +250,7 @@ impl Segments {
 
     /// The share that has been read, 0 to 1. Every file counts the same.
     pub(crate) fn progress(&self) -> f64 {
-        let open = self.open.as_ref().map_or(0.0, |open| 1.0 - open.row as f64 / open.all.max(1) as f64);
+        let open = self.open.as_ref().map_or(0.0, |open| 1.0 - open.row() as f64 / open.all.max(1) as f64);
         1.0 - (self.left.len() as f64 + open) / self.files.max(1) as f64
     }
 

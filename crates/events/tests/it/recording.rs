@@ -1,11 +1,16 @@
 //! Recordings as Parquet: written, read again, and refused if they are damaged or something else.
 
 use crate::support::description_of;
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use wakelab_events::recording::{
     CountsRow, RecordingWriter, SCHEMA_VERSION, SwitchRow, WakeupPreemptRow, WakingRow, tables,
 };
@@ -58,6 +63,60 @@ fn what_is_written_is_read_again() {
     assert_eq!(row.features.text, "SIS_UTIL TTWU_QUEUE NO_WA_WEIGHT");
     assert!(row.slow_path.is_none());
     assert!(!reader.read(&mut row).expect("the end"));
+}
+
+/// Writes a recording of one row again, as another program might, with a column that holds this.
+fn with_column(path: &Path, name: &str, value: ArrayRef) {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path).expect("a file")).expect("Parquet");
+    let mut pairs = builder.metadata().file_metadata().key_value_metadata().cloned().expect("metadata");
+    pairs.retain(|pair| pair.key.starts_with("wakelab."));
+    let batch = builder.build().expect("a reader").next().expect("a batch").expect("rows");
+    let columns = batch.schema_ref().fields().iter().zip(batch.columns()).map(|(field, column)| {
+        let column = if field.name() == name { &value } else { column };
+        (field.name().clone(), Arc::clone(column))
+    });
+    let batch = RecordBatch::try_from_iter(columns).expect("columns of one row");
+    let properties = WriterProperties::builder().set_key_value_metadata(Some(pairs)).build();
+    let file = File::create(path).expect("a file");
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).expect("a writer");
+    writer.write(&batch).expect("written");
+    writer.close().expect("written");
+}
+
+#[test]
+fn columns_of_another_type_are_refused_when_a_file_is_opened() {
+    let cases: [(&str, ArrayRef, &str); 5] = [
+        ("seq", Arc::new(Float64Array::from(vec![1.0])), "Float64 are not supported, expected int64"),
+        ("stable", Arc::new(Int32Array::from(vec![1])), "Int32 are not supported, expected bool"),
+        ("wake_flags", Arc::new(Int32Array::from(vec![24])), "Int32 are not supported, expected int64"),
+        ("affinity", Arc::new(Int64Array::from(vec![3])), "Int64 are not supported, expected CPU set"),
+        // No decision reads it.
+        ("load_weight", Arc::new(BooleanArray::from(vec![true])), "Boolean are not supported, expected int64"),
+    ];
+    for (column, value, found) in cases {
+        let (_folder, path) = recording(1, metadata());
+        with_column(&path, column, value);
+        let error = error(&path).to_string();
+        assert!(
+            error.contains(&format!("decisions-00001.parquet:1: column {column}: columns of type {found}")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn values_may_have_a_wider_type() {
+    let (_folder, path) = recording(1, metadata());
+    with_column(&path, "wakee_pid", Arc::new(Int64Array::from(vec![9])));
+    let (mut reader, mut row) = (Reader::open(&path).expect("a recording"), Row::new());
+    assert!(reader.read(&mut row).expect("a row"));
+    assert_eq!((row.wakee.pid, row.wake_flags.bits()), (9, 0x18));
+    with_column(&path, "wakee_pid", Arc::new(Int64Array::from(vec![1 << 32])));
+    let error = Reader::open(&path).expect("a recording").read(&mut row).expect_err("no task has it").to_string();
+    assert!(
+        error.contains(":1: column wakee_pid: expected a number from 0 to 4194304, found \"4294967296\""),
+        "{error}"
+    );
 }
 
 #[test]

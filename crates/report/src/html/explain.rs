@@ -44,11 +44,6 @@ pub struct Explanations {
 }
 
 impl Explanations {
-    /// Whether nothing was explained.
-    pub fn is_empty(&self) -> bool {
-        self.all == 0
-    }
-
     /// Takes one more wake-up.
     pub fn add(&mut self, explained: &Explained<'_>) {
         self.count(explained.decision.reason, explained.row.simulated);

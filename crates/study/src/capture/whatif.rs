@@ -117,6 +117,21 @@ pub struct RunTimes {
     pub time_ns: u64,
 }
 
+/// Of how many wake-ups fidelity is taken, about: the events of that simulation are written to a temporary folder.
+const FIDELITY_WAKEUPS: u64 = 1_500_000;
+/// The shortest measured time of that simulation, ns.
+const SHORTEST_FIDELITY_NS: u64 = 50_000_000;
+
+impl RunTimes {
+    /// The times of the simulation of which fidelity is taken: as long as was captured, unless that has too many
+    /// wake-ups.
+    pub fn of_fidelity(captured: &Captured, settle_ns: u64) -> Self {
+        let few = u128::from(captured.window_ns.1) * u128::from(FIDELITY_WAKEUPS)
+            / u128::from(captured.wakeups.max(FIDELITY_WAKEUPS));
+        RunTimes { settle_ns, time_ns: (few as u64).max(SHORTEST_FIDELITY_NS) }
+    }
+}
+
 /// Returns the experiment that runs a captured workload at a load under `base` and `with`. `file` is for messages.
 ///
 /// # Errors

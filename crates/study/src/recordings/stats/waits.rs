@@ -2,13 +2,13 @@
 
 use crate::recordings::decider::Decider;
 use crate::recordings::explain::Filter;
+use crate::recordings::least::Least;
 use crate::recordings::progress::{Progress, ROWS_PER_REPORT};
 use crate::recordings::sources::{about, has_waits};
 use crate::recordings::time_ordered::{SourceEvent, TimeOrdered};
 use crate::recordings::wakeups::{WakeupStream, WakeupWithReason};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use wakelab_events::ReadError;
@@ -132,9 +132,8 @@ pub struct SlowRow {
 }
 
 struct Longest<'a> {
-    most: usize,
     filter: &'a Filter,
-    heap: BinaryHeap<Reverse<(u64, u64, i64, usize)>>,
+    waits: Least<Reverse<(u64, u64, i64, usize)>, ()>,
     /// The wake-ups since the last report of progress.
     rows: u64,
     progress: &'a dyn Progress,
@@ -153,10 +152,7 @@ impl WaitListener for Longest<'_> {
     }
 
     fn ran(&mut self, waiting: &Waiting, ns: u64) {
-        self.heap.push(Reverse((ns, waiting.t_ns, waiting.pid, waiting.place.0)));
-        if self.heap.len() > self.most {
-            self.heap.pop();
-        }
+        self.waits.offer(Reverse((ns, waiting.t_ns, waiting.pid, waiting.place.0)), || ());
     }
 
     fn balanced(&mut self, _: u64) {}
@@ -179,7 +175,7 @@ pub fn slowest(
             .with_hint("name the folder of a recording that has switches-*.parquet"));
     }
     let files = source.decisions();
-    let mut longest = Longest { most, filter, heap: BinaryHeap::new(), rows: 0, progress };
+    let mut longest = Longest { filter, waits: Least::new(most), rows: 0, progress };
     // Decisions are made again only if the filter asks for a reason.
     let wakes = match filter.reason {
         Some(_) if !files.is_empty() => WakeupStream::asked(source, decider),
@@ -188,9 +184,7 @@ pub fn slowest(
     match_waits(source, wakes, progress, &mut longest)?;
     progress.rows(longest.rows);
     files.iter().for_each(|file| progress.file(file));
-    let mut found: Vec<_> = longest.heap.into_iter().map(|Reverse(one)| one).collect();
-    found.sort_by(|a, b| b.cmp(a));
-    let slow = found.into_iter().map(|(wait_ns, t_ns, wakee_pid, left)| {
+    let slow = longest.waits.into_keys().map(|Reverse((wait_ns, t_ns, wakee_pid, left))| {
         // The stream has how many files were left when it read the row.
         let at = files.len().saturating_sub(1 + left);
         SlowRow { wait_ns, file: files.get(at).cloned().unwrap_or_default(), t_ns, wakee_pid }

@@ -3,6 +3,8 @@
 //! Every run has a number, and what it is follows from its number alone. So any part of a sweep can be made anywhere,
 //! in any order, and has the same rows: on one machine by this module, or on many, which each make some of the parts.
 
+pub mod columns;
+
 use crate::compare::{Block, Case, RunProgress, run_base};
 use crate::experiment::{AxisValue, Grid, Remembering, Shipped, SpecError, SweepSpec};
 use crate::runners::{Answer, Question, answer};
