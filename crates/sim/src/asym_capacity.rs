@@ -2,6 +2,7 @@
 //! searches by capacity.
 
 use crate::engine::Sim;
+use crate::numbered::PerCpu;
 use crate::pm::PmModel;
 use crate::system::System;
 use crate::{PmSide, SimError, model};
@@ -72,13 +73,18 @@ pub fn has_own_idle_scan(kernel: &Preset, features: FeatureSet, domains: &SchedD
 
 /// By CPU: the LLC whose `has_idle_cores` is that of the CPU's `sd_balance_shared` (7.2). Where that domain has several
 /// LLCs it stands for all of them, and the first one's is used.
-pub fn idle_cores_of(kernel: &Preset, features: FeatureSet, domains: &SchedDomains, llc_of: &[u32]) -> Vec<u32> {
+pub fn idle_cores_of(
+    kernel: &Preset,
+    features: FeatureSet,
+    domains: &SchedDomains,
+    llc_of: &PerCpu<u32>,
+) -> PerCpu<u32> {
     let shares = kernel.code.capacity_search == CapacitySearch::GradedCores && features.has(Feature::ASYM_SMT);
     let of = |cpu: Cpu| {
         let level = domains.sd_balance_shared(cpu).filter(|_| shares)?;
         domains.domains[cpu as usize][level as usize].span.first()
     };
-    (0..domains.nr_cpus).map(|cpu| llc_of[of(cpu).unwrap_or(cpu) as usize]).collect()
+    (0..domains.nr_cpus).map(|cpu| llc_of[of(cpu).unwrap_or(cpu)]).collect()
 }
 
 impl System<'_> {
@@ -88,7 +94,7 @@ impl System<'_> {
     pub fn update_misfit(&mut self, cpu: Cpu, task: Option<TaskId>) {
         let model = self.model;
         if model.domains.asym_cpucap_active {
-            self.cpus[cpu as usize].misfit_task_load = model.balance.update_misfit_status(self, task, cpu);
+            self.cpus[cpu].misfit_task_load = model.balance.update_misfit_status(self, task, cpu);
         }
     }
 
@@ -117,7 +123,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let nr_idle_scan = rules.nr_idle_scan(sum_util, sd.span_weight, sd.imbalance_pct);
         if self.sys.asym_nr_idle_scan != nr_idle_scan {
             let change = |sys: &mut System<'_>| sys.asym_nr_idle_scan = nr_idle_scan;
-            self.change_seen_by_policies(model.searches_of[cpu as usize], |_, _| true, change);
+            self.change_seen_by_policies(model.searches_of[cpu], |_, _| true, change);
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::event_queue::{TimedEvent, TimedEvents, Timeline};
 use crate::ext::{ExtState, TimerSoftirq};
 use crate::futex::Sync;
 use crate::model::Model;
+use crate::numbered::PerTask;
 use crate::pm::Pm;
 use crate::pm::clocks::dilation;
 use crate::pm::rcu::{grace_period_ns, queues_callbacks};
@@ -62,7 +63,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             now: 0,
             jiffies: INITIAL_JIFFIES,
             cpus: cpus.collect(),
-            tasks: Vec::new(),
+            tasks: PerTask::default(),
             es: Entities::new(),
             channels: model.workload.channels.iter().map(|channel| Channel::new(channel, &model.mechanisms)).collect(),
             syncs: model.workload.channels.iter().map(|channel| Sync::new(channel.capacity)).collect(),
@@ -70,14 +71,14 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             llcs: llcs.collect(),
             idle: CpuMask::full(nr_cpus),
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
-            llc_idle: model.search_llcs.idle(&CpuMask::full(nr_cpus)),
+            llc_idle: model.search_llcs.idle(&CpuMask::full(nr_cpus)).into(),
             sched_idle: model.may_be_sched_idle().then(|| CpuMask::new(nr_cpus)),
             only_tasks: [Feature::SIS_SHORT, Feature::SIS_SHORT_V6, Feature::SIS_PARAM]
                 .iter()
                 .any(|&feature| model.features.has(feature))
-                .then(|| vec![Default::default(); nr_cpus as usize]),
+                .then(|| vec![Default::default(); nr_cpus as usize].into()),
             overload: false,
-            imbalanced: vec![SmallVec::new(); nr_cpus as usize],
+            imbalanced: vec![SmallVec::new(); nr_cpus as usize].into(),
             nr_imbalanced: 0,
             probing: (0, 0),
             this_cpu: LAUNCHER,
@@ -98,7 +99,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         };
         let mut sim = Sim {
             sys,
-            searches: vec![Search::default(); nr_cpus as usize],
+            searches: vec![Search::default(); nr_cpus as usize].into(),
             beginning: Select::default(),
             timeline: Timeline::new(nr_cpus),
             timed_events: TimedEvents::default(),
@@ -145,7 +146,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     fn add_launcher(&mut self) {
         let avg = init_entity_runnable_average(1024);
         let shell = self.add(Task::new(0, &[], 0, true, avg), Entity::new(Policy::Normal, 0, 0));
-        let task = &mut self.sys.tasks[shell.0 as usize];
+        let task = &mut self.sys.tasks[shell];
         (task.of, task.state) = (Of::Machine, State::Dead);
         let now = self.sys.clock_task(LAUNCHER);
         let _ = self.launcher.enqueue_task(&mut self.sys.es, now, shell, EnqueueFlags::WAKEUP);
@@ -156,9 +157,9 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     /// different times, and know how long newly idle passes take.
     fn add_domains(&mut self) {
         let model = self.sys.model;
-        for (cpu, domains) in model.domains.domains.iter().enumerate() {
+        for (cpu, domains) in (0..).zip(&model.domains.domains) {
             for (level, sd) in domains.iter().enumerate() {
-                let mut state = model.balance.sd_state(cpu as Cpu, level, INITIAL_JIFFIES, 0);
+                let mut state = model.balance.sd_state(cpu, level, INITIAL_JIFFIES, 0);
                 let smt = sd.flags.contains(SdFlags::SHARE_CPUCAPACITY);
                 state.max_newidle_lb_cost = if smt { model.costs.newidle_max_smt } else { model.costs.newidle_max_llc };
                 // Within the interval of a busy CPU, which is how CPUs come to balance at different times.
@@ -201,7 +202,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let first = self.sys.tasks.len() as u32;
         let tasks = &model.workload.tasks;
         for (task, &mask) in tasks.iter().zip(&model.task_masks) {
-            let pinned = model.masks[mask as usize].weight() == 1;
+            let pinned = model.masks[mask].weight() == 1;
             let avg = init_entity_runnable_average(0);
             let mut new = Task::new(task.program, &task.channels, mask, pinned, avg);
             new.process = task.process;
@@ -230,7 +231,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let mask = if bound { 1 + cpu } else { 0 };
         let new = Task::new(program, &[], mask, bound, init_entity_runnable_average(1024));
         let id = self.add(new, Entity::new(Policy::Normal, 0, 0));
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         (task.of, task.cpu, task.state) = (of, cpu, State::Sleeping(wait));
         id
     }
@@ -246,7 +247,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     /// Describes the task to a sink that wants inputs.
     pub fn emit_task(&mut self, id: TaskId) {
         if S::INPUTS {
-            let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
+            let (task, entity) = (&self.sys.tasks[id], &self.sys.es[id]);
             let new = NewTask {
                 task: id.0,
                 name: &self.sys.task_name(id),
@@ -254,7 +255,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
                 workload: task.workload(),
                 nice: entity.nice,
                 idle_policy: entity.is_idle(),
-                affinity: &self.sys.model.masks[task.mask as usize],
+                affinity: &self.sys.model.masks[task.mask],
                 group: entity.group,
             };
             self.sink.task(self.sys.now, &new);

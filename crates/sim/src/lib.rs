@@ -20,6 +20,7 @@ mod load_balance;
 mod model;
 mod newidle_balance;
 mod nohz_idle_balance;
+mod numbered;
 pub mod observe;
 mod pelt;
 mod pm;

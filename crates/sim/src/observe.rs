@@ -171,7 +171,7 @@ impl Snapshot<'_> {
 
     /// One CPU. Panics if the machine does not have it.
     pub fn cpu(&self, cpu: Cpu) -> CpuSnapshot {
-        let (sys, c) = (self.sys, &self.sys.cpus[cpu as usize]);
+        let (sys, c) = (self.sys, &self.sys.cpus[cpu]);
         CpuSnapshot {
             cpu,
             doing: c.doing,
@@ -233,9 +233,8 @@ impl Snapshot<'_> {
 
     /// All tasks, by number: kworkers and those of the workload, forked or not.
     pub fn tasks(&self) -> impl DoubleEndedIterator<Item = TaskSnapshot> {
-        (0..self.sys.tasks.len()).map(|id| {
-            let (task, id) = (&self.sys.tasks[id], TaskId(id as u32));
-            let entity = &self.sys.es[id];
+        (0..self.nr_tasks()).map(TaskId).map(|id| {
+            let (task, entity) = (&self.sys.tasks[id], &self.sys.es[id]);
             TaskSnapshot {
                 id,
                 cpu: task.cpu,
@@ -257,6 +256,6 @@ impl Snapshot<'_> {
     /// # Errors
     /// What does not hold.
     pub fn validate_run_queue(&self, cpu: Cpu) -> Result<(), String> {
-        self.sys.cpus[cpu as usize].rq.validate(&self.sys.es)
+        self.sys.cpus[cpu].rq.validate(&self.sys.es)
     }
 }

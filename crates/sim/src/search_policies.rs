@@ -15,7 +15,7 @@ use wakelab_sched::select::policy::{Hook, HookTask, HookView, Hooks, StateChange
 
 impl HookView for System<'_> {
     fn idle_h_nr_running(&self, cpu: Cpu) -> u32 {
-        self.cpus[cpu as usize].rq.nr_idle()
+        self.cpus[cpu].rq.nr_idle()
     }
 
     fn sched_clock_cpu(&self, _: Cpu) -> u64 {
@@ -45,7 +45,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn hook_dequeue(&mut self, moved: bool) {
         if self.sys.policies.hooks().contains(Hooks::DEQUEUE) {
             for (cpu, task) in std::mem::take(&mut self.sys.dequeued) {
-                let sleeps = !moved && matches!(self.sys.tasks[task.0 as usize].state, State::Sleeping(_));
+                let sleeps = !moved && matches!(self.sys.tasks[task].state, State::Sleeping(_));
                 self.call_hook(Hook::Dequeue(self.hook_task(task, sleeps)), cpu);
             }
         }
@@ -69,7 +69,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     fn apply_change(&mut self, cpu: Cpu, change: Option<StateChange>) {
         let Some(change) = change else { return };
-        let llc = self.sys.model.searches_of[cpu as usize];
+        let llc = self.sys.model.searches_of[cpu];
         self.change_seen_by_policies(llc, |_, _| true, |sys| sys.policies.apply(change));
     }
 
@@ -80,7 +80,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             sleep,
             idle_policy: entity.is_idle(),
             sum_exec_runtime: entity.sum_exec_runtime,
-            sis_rsv_avg: self.sys.tasks[task.0 as usize].sleep.sis_rsv_avg,
+            sis_rsv_avg: self.sys.tasks[task].sleep.sis_rsv_avg,
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::cpu::{CpuState, Doing};
 use crate::ext::ExtState;
 use crate::futex::Sync;
 use crate::model::Model;
+use crate::numbered::{Numbered, PerCpu, PerTask};
 use crate::pm::Pm;
 use crate::rcu_gp_kthread::RcuState;
 use crate::rt::RtState;
@@ -78,35 +79,35 @@ pub struct System<'m> {
     /// The jiffies counter.
     pub jiffies: u64,
     /// All CPUs.
-    pub cpus: Vec<CpuState>,
+    pub cpus: PerCpu<CpuState>,
     /// All tasks.
-    pub tasks: Vec<Task>,
+    pub tasks: PerTask<Task>,
     /// Their entities.
     pub es: Entities,
     /// All channels.
-    pub channels: Vec<Channel>,
+    pub channels: Numbered<Channel>,
     /// All mutexes, conditions, barriers, semaphores and lists, by the same numbers.
-    pub syncs: Vec<Sync>,
+    pub syncs: Numbered<Sync>,
     /// All workqueues.
     pub workqueues: Vec<Workqueue>,
     /// All LLCs.
-    pub llcs: Vec<Llc>,
+    pub llcs: Numbered<Llc>,
     /// CPUs for which `available_idle_cpu()` is true.
     pub idle: CpuMask,
     /// The cores all of whose CPUs are idle.
     pub idle_cores: IdleCores,
     /// The idle CPUs by LLC.
-    pub llc_idle: Vec<LlcIdle>,
+    pub llc_idle: Numbered<LlcIdle>,
     /// CPUs for which `sched_idle_cpu()` is true; `None` if no task can have policy SCHED_IDLE.
     pub sched_idle: Option<CpuMask>,
-    /// By CPU, with SIS_SHORT and its forms: its tasks, as their searches see them. Nothing else reads it, so that a
+    /// With SIS_SHORT and its forms: the CPUs' tasks, as their searches see them. Nothing else reads it, so that a
     /// policy that is on changes nothing but its own decisions.
-    pub only_tasks: Option<Vec<OnlyTask>>,
+    pub only_tasks: Option<PerCpu<OnlyTask>>,
     /// `rd->overload`: some run queue has more than one task.
     pub overload: bool,
     /// Groups whose tasks could not be moved because of their affinities (`sgc->imbalance`), by the CPU that balances
     /// for them: how many CPUs each has. A CPU's groups grow from level to level, so that the size identifies a group.
-    pub imbalanced: Vec<SmallVec<[u32; 2]>>,
+    pub imbalanced: PerCpu<SmallVec<[u32; 2]>>,
     /// The number of those groups.
     pub nr_imbalanced: usize,
     /// The search that reads the system at present: when it began, and the time between two probes, ns.
@@ -115,8 +116,8 @@ pub struct System<'m> {
     pub this_cpu: Cpu,
     /// Frequencies, idle states and power; `None` without governors.
     pub pm: Option<Box<Pm>>,
-    /// By CPU: the run queue's clocks; `None` if all are the same.
-    pub clocks: Option<Box<[RqClock]>>,
+    /// The run queues' clocks; `None` if all are the same.
+    pub clocks: Option<PerCpu<RqClock>>,
     /// `rd->overutilized`; false without an energy model.
     pub overutilized: bool,
     /// Sums over the groups of domains; `None` if CPUs differ in capacity. Whatever changes a CPU in a way that
@@ -178,15 +179,15 @@ impl System<'_> {
     /// Returns the result of `available_idle_cpu()` for the CPU's present state.
     #[inline]
     pub fn available_idle_now(&self, cpu: Cpu) -> bool {
-        let c = &self.cpus[cpu as usize];
+        let c = &self.cpus[cpu];
         let claimed = !self.model.mechanisms.window && c.claims != 0;
         c.curr_idle && c.nr_running == 0 && !c.ttwu_pending && !claimed
     }
 
     /// Returns the values that SIS_SHORT would read of the CPU in its present state.
     pub fn only_task_now(&self, cpu: Cpu) -> OnlyTask {
-        let c = &self.cpus[cpu as usize];
-        let dur_avg = c.curr.map_or(0, |task| self.tasks[task.0 as usize].dur.dur_avg);
+        let c = &self.cpus[cpu];
+        let dur_avg = c.curr.map_or(0, |task| self.tasks[task].dur.dur_avg);
         OnlyTask { nr_running: c.nr_running, dur_avg }
     }
 
@@ -194,12 +195,12 @@ impl System<'_> {
     /// that it may use on the node where it was, or else anywhere (`select_fallback_rq()`).
     #[inline]
     pub fn allowed_or_fallback(&self, task: TaskId, cpu: Cpu) -> Cpu {
-        let mask = &self.model.masks[self.tasks[task.0 as usize].mask as usize];
+        let mask = &self.model.masks[self.tasks[task].mask];
         if mask.test(cpu) {
             return cpu;
         }
         let node = &self.model.domains.node;
-        let own = node[self.tasks[task.0 as usize].cpu as usize];
+        let own = node[self.tasks[task].cpu as usize];
         let near = mask.iter().find(|&cpu| node[cpu as usize] == own);
         near.or(mask.first()).expect("a mask has a CPU")
     }
@@ -207,14 +208,14 @@ impl System<'_> {
     /// Whether the task's CPU is switching from it to another. A pass of balancing takes tasks under the run queue's
     /// lock, which the switch holds until the task has left the CPU.
     pub fn being_switched_out(&self, task: TaskId) -> bool {
-        let t = &self.tasks[task.0 as usize];
-        let doing = self.cpus[t.cpu as usize].doing;
+        let t = &self.tasks[task];
+        let doing = self.cpus[t.cpu].doing;
         t.on_cpu && doing == Doing::Switch(Some(task)) && self.model.mechanisms.lock_wait
     }
 
     /// Sets or clears `sgc->imbalance` of a group: affinities kept its tasks from being moved.
     pub fn set_group_imbalance(&mut self, group: &SchedGroup, imbalanced: bool) {
-        let of_cpu = &mut self.imbalanced[group.group_balance_cpu() as usize];
+        let of_cpu = &mut self.imbalanced[group.group_balance_cpu()];
         self.nr_imbalanced -= of_cpu.len();
         of_cpu.retain(|weight| *weight != group.weight);
         if imbalanced {
@@ -237,7 +238,7 @@ impl System<'_> {
         match tasks.get(id.0.wrapping_sub(self.nr_background()) as usize) {
             Some(task) => task.name.clone(),
             None => {
-                let program = &self.model.programs[self.tasks[id.0 as usize].program as usize];
+                let program = &self.model.programs[self.tasks[id].program];
                 format!("{}#{}", program.name, id.0)
             }
         }
@@ -247,7 +248,7 @@ impl System<'_> {
     #[inline]
     pub fn task_util_est(&self, task: TaskId) -> u64 {
         match self.model.util_est {
-            Some(_) => u64::from(_task_util_est(&self.tasks[task.0 as usize].avg)),
+            Some(_) => u64::from(_task_util_est(&self.tasks[task].avg)),
             None => 0,
         }
     }
@@ -268,46 +269,46 @@ impl IdleView for System<'_> {
 impl RqView for System<'_> {
     #[inline]
     fn nr_running(&self, cpu: Cpu) -> u32 {
-        self.cpus[cpu as usize].nr_running
+        self.cpus[cpu].nr_running
     }
 
     #[inline]
     fn h_nr_delayed(&self, cpu: Cpu) -> u32 {
-        self.cpus[cpu as usize].rq.nr_delayed()
+        self.cpus[cpu].rq.nr_delayed()
     }
 
     #[inline]
     fn cpu_load(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].pelt.avg.load_avg
+        self.cpus[cpu].pelt.avg.load_avg
     }
 
     #[inline]
     fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].pelt.runnable_load.avg
+        self.cpus[cpu].pelt.runnable_load.avg
     }
 
     #[inline]
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         match &self.rt {
-            None => self.model.capacity[cpu as usize],
-            Some(rt) => rt.cpus[cpu as usize].cpu_capacity,
+            None => self.model.capacity[cpu],
+            Some(rt) => rt.cpus[cpu].cpu_capacity,
         }
     }
 
     fn ttwu_pending(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].ttwu_pending
+        self.cpus[cpu].ttwu_pending
     }
 }
 
 impl LlcView for System<'_> {
     #[inline]
     fn has_idle_cores(&self, cpu: Cpu) -> bool {
-        self.llcs[self.model.idle_cores_of[cpu as usize] as usize].has_idle_cores
+        self.llcs[self.model.idle_cores_of[cpu]].has_idle_cores
     }
 
     #[inline]
     fn nr_idle_scan(&self, cpu: Cpu) -> i32 {
-        self.llcs[self.model.llc_of[cpu as usize] as usize].nr_idle_scan
+        self.llcs[self.model.llc_of[cpu]].nr_idle_scan
     }
 
     fn asym_nr_idle_scan(&self, cpu: Cpu) -> i32 {
@@ -317,7 +318,7 @@ impl LlcView for System<'_> {
 
 impl AsymView for System<'_> {
     fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
-        self.model.capacity[cpu as usize]
+        self.model.capacity[cpu]
     }
 
     fn thermal_pressure(&self, cpu: Cpu) -> u64 {
@@ -325,7 +326,7 @@ impl AsymView for System<'_> {
     }
 
     fn thermal_load_avg(&self, cpu: Cpu) -> u64 {
-        self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu as usize].avg_hw.load_avg)
+        self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu].avg_hw.load_avg)
     }
 }
 
@@ -337,7 +338,7 @@ impl PolicyView for System<'_> {
 
     #[inline]
     fn scan_clock(&self, cpu: Cpu) -> ScanClock {
-        let c = &self.cpus[cpu as usize];
+        let c = &self.cpus[cpu];
         ScanClock {
             jiffies: self.jiffies,
             wake_stamp: c.wake_stamp,
@@ -354,20 +355,20 @@ impl PolicyView for System<'_> {
 
     fn target_nr_running(&self, cpu: Cpu) -> u32 {
         match &self.only_tasks {
-            Some(tasks) => tasks[cpu as usize].nr_running,
-            None => self.cpus[cpu as usize].nr_running,
+            Some(tasks) => tasks[cpu].nr_running,
+            None => self.cpus[cpu].nr_running,
         }
     }
 
     fn curr_dur_avg(&self, cpu: Cpu) -> u64 {
         match &self.only_tasks {
-            Some(tasks) => tasks[cpu as usize].dur_avg,
+            Some(tasks) => tasks[cpu].dur_avg,
             None => self.only_task_now(cpu).dur_avg,
         }
     }
 
     fn claimed(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].claims != 0
+        self.cpus[cpu].claims != 0
     }
 }
 
@@ -390,26 +391,26 @@ impl MaskView for System<'_> {
 
 impl UtilView for System<'_> {
     fn cpu_runnable(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].pelt.avg.runnable_avg
+        self.cpus[cpu].pelt.avg.runnable_avg
     }
 
     fn cpu_util_avg(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].pelt.avg.util_avg
+        self.cpus[cpu].pelt.avg.util_avg
     }
 
     fn util_est_faster(&self, cpu: Cpu, site: FasterSite) -> u64 {
         if !site.is_on(self.model.features) {
             return 0;
         }
-        let Some(task) = self.cpus[cpu as usize].curr else { return 0 };
-        let slept = self.tasks[task.0 as usize].dur.prev_sum_exec_runtime_vol;
+        let Some(task) = self.cpus[cpu].curr else { return 0 };
+        let slept = self.tasks[task].dur.prev_sum_exec_runtime_vol;
         let ran = self.es[task].sum_exec_runtime.saturating_sub(slept);
-        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu as usize].freq_scale);
-        util_est_faster(self.model.features, ran, Scale { cpu: self.model.capacity[cpu as usize], freq })
+        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu].freq_scale);
+        util_est_faster(self.model.features, ran, Scale { cpu: self.model.capacity[cpu], freq })
     }
 
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
-        self.model.util_est.map(|_| u64::from(self.cpus[cpu as usize].pelt.avg.util_est))
+        self.model.util_est.map(|_| u64::from(self.cpus[cpu].pelt.avg.util_est))
     }
 }
 
@@ -421,7 +422,7 @@ impl GroupView for System<'_> {
 
     #[inline]
     fn group_imbalance(&self, _: usize, group: &SchedGroup) -> bool {
-        self.nr_imbalanced != 0 && self.imbalanced[group.group_balance_cpu() as usize].contains(&group.weight)
+        self.nr_imbalanced != 0 && self.imbalanced[group.group_balance_cpu()].contains(&group.weight)
     }
 
     #[inline]
@@ -437,12 +438,12 @@ impl GroupView for System<'_> {
 
 impl IdleStateView for System<'_> {
     fn curr_is_idle(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].curr_idle
+        self.cpus[cpu].curr_idle
     }
 
     #[inline]
     fn idle_stamp(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].idle_stamp
+        self.cpus[cpu].idle_stamp
     }
 
     #[inline]
@@ -455,7 +456,7 @@ impl EnergyView for System<'_> {
     fn rq_util(&self, cpu: Cpu) -> RqUtil {
         let clamps = self.uclamp.as_ref().map_or_else(RqUtil::default, |uclamp| uclamp.rq(cpu).rq_util());
         let Some(rt) = &self.rt else { return clamps };
-        let of = &rt.cpus[cpu as usize];
+        let of = &rt.cpus[cpu];
         RqUtil {
             rt: self.cpu_util_rt(cpu),
             rt_runnable: self.rt_runnable(cpu),
@@ -473,11 +474,11 @@ impl EnergyView for System<'_> {
 
 impl BalanceView for System<'_> {
     fn h_nr_running(&self, cpu: Cpu) -> u32 {
-        self.cpus[cpu as usize].h_nr_queued()
+        self.cpus[cpu].h_nr_queued()
     }
 
     fn cfs_tasks(&self, cpu: Cpu) -> impl Iterator<Item = TaskId> {
-        self.cpus[cpu as usize].cfs_tasks.iter()
+        self.cpus[cpu].cfs_tasks.iter()
     }
 
     fn rq_clock_task(&self, cpu: Cpu) -> u64 {
@@ -485,25 +486,25 @@ impl BalanceView for System<'_> {
     }
 
     fn active_balance(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].active_balance.is_some()
+        self.cpus[cpu].active_balance.is_some()
     }
 
     fn curr_may_run_on(&self, cpu: Cpu, dst: Cpu) -> bool {
-        let c = &self.cpus[cpu as usize];
+        let c = &self.cpus[cpu];
         let curr = if c.nr_rt == 0 { c.rq.curr() } else { c.curr };
         curr.is_some_and(|task| self.cpus_ptr(task).test(dst))
     }
 
     fn cpus_ptr(&self, task: TaskId) -> &CpuMask {
-        &self.model.masks[self.tasks[task.0 as usize].mask as usize]
+        &self.model.masks[self.tasks[task].mask]
     }
 
     fn task_on_cpu(&self, task: TaskId) -> bool {
-        self.tasks[task.0 as usize].on_cpu && !self.being_switched_out(task)
+        self.tasks[task].on_cpu && !self.being_switched_out(task)
     }
 
     fn kthread_is_per_cpu(&self, task: TaskId) -> bool {
-        let task = &self.tasks[task.0 as usize];
+        let task = &self.tasks[task];
         task.pinned && !task.workload()
     }
 
@@ -512,7 +513,7 @@ impl BalanceView for System<'_> {
     }
 
     fn is_buddy(&self, cpu: Cpu, task: TaskId) -> bool {
-        match &self.cpus[cpu as usize].rq {
+        match &self.cpus[cpu].rq {
             FairRq::Cfs(rq) => [rq.next(), rq.last()].contains(&Some(task)),
             FairRq::Eevdf(rq) => rq.next() == Some(task),
             FairRq::Groups(rq) => rq.is_buddy(&self.es, task),
@@ -528,7 +529,7 @@ impl BalanceView for System<'_> {
     }
 
     fn task_util_est(&self, task: TaskId) -> u64 {
-        self.tasks[task.0 as usize].avg.util_avg.max(System::task_util_est(self, task))
+        self.tasks[task].avg.util_avg.max(System::task_util_est(self, task))
     }
 
     fn task_uclamp(&self, task: TaskId) -> Uclamp {
@@ -540,7 +541,7 @@ impl BalanceView for System<'_> {
     }
 
     fn misfit_task_load(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].misfit_task_load
+        self.cpus[cpu].misfit_task_load
     }
 
     fn sched_delayed(&self, task: TaskId) -> bool {
@@ -548,7 +549,7 @@ impl BalanceView for System<'_> {
     }
 
     fn entity_eligible(&self, cpu: Cpu, task: TaskId) -> bool {
-        match &self.cpus[cpu as usize].rq {
+        match &self.cpus[cpu].rq {
             FairRq::Cfs(_) => true,
             FairRq::Eevdf(rq) => rq.entity_eligible(&self.es, task),
             FairRq::Groups(rq) => rq.entity_eligible(&self.es, task),
@@ -556,7 +557,7 @@ impl BalanceView for System<'_> {
     }
 
     fn group_nr_queued(&self, cpu: Cpu, task: TaskId) -> u32 {
-        match &self.cpus[cpu as usize].rq {
+        match &self.cpus[cpu].rq {
             FairRq::Groups(rq) => rq.hierarchy().counts(self.es[task].group)[1] as u32,
             _ => self.h_nr_running(cpu),
         }
@@ -567,11 +568,11 @@ impl BalanceView for System<'_> {
     }
 
     fn fair_curr(&self, cpu: Cpu) -> Option<TaskId> {
-        self.cpus[cpu as usize].rq.curr()
+        self.cpus[cpu].rq.curr()
     }
 
     fn task_util(&self, task: TaskId) -> u64 {
-        self.tasks[task.0 as usize].avg.util_avg
+        self.tasks[task].avg.util_avg
     }
 
     fn preferred_llc(&self, task: TaskId) -> Option<Cpu> {
@@ -599,6 +600,6 @@ impl BalanceView for System<'_> {
     }
 
     fn curr_on_rq(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].curr.is_none_or(|task| self.es[task].on_rq)
+        self.cpus[cpu].curr.is_none_or(|task| self.es[task].on_rq)
     }
 }

@@ -22,14 +22,14 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn wake(&mut self, cpu: Cpu, waking: Waking) {
         let wakee = waking.wakee;
         self.wakeups += 1;
-        let task = &mut self.sys.tasks[wakee.0 as usize];
+        let task = &mut self.sys.tasks[wakee];
         let was_unblocked = matches!(task.state, State::Sleeping(crate::task::Wait::Timer));
         if task.matters() && !was_unblocked {
             self.nr_unblocked += 1;
         }
         if self.sys.es[wakee].sched_delayed {
             task.state = State::Waking;
-            self.sys.cpus[cpu as usize].waking = Some(waking);
+            self.sys.cpus[cpu].waking = Some(waking);
             return self.begin(cpu, Doing::WakeDelayed, self.sys.model.costs.wakeup);
         }
         if self.sys.es[wakee].on_rq {
@@ -41,15 +41,15 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             return self.begin_until(cpu, Doing::WakeRunnable, end);
         }
         task.state = State::Waking;
-        self.sys.cpus[cpu as usize].waking = Some(waking);
+        self.sys.cpus[cpu].waking = Some(waking);
         self.wake_off_rq(cpu);
     }
 
     /// The wakee is off its run queue; it may still be on its CPU.
     pub fn wake_off_rq(&mut self, cpu: Cpu) {
         let model = self.sys.model;
-        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
-        let task = &self.sys.tasks[waking.wakee.0 as usize];
+        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
+        let task = &self.sys.tasks[waking.wakee];
         let own = task.cpu;
         if task.on_cpu {
             if own != cpu && self.queues_on_cpu(cpu, own) {
@@ -65,11 +65,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     scan_began: None,
                     scan_ended: None,
                     claimed: false,
-                    workload: sys.tasks[waking.wakee.0 as usize].workload(),
+                    workload: sys.tasks[waking.wakee].workload(),
                 });
                 return self.send_to_wakelist(cpu, own);
             }
-            self.sys.tasks[waking.wakee.0 as usize].add_spinner(cpu);
+            self.sys.tasks[waking.wakee].add_spinner(cpu);
             return self.begin_until(cpu, Doing::Spin, NEVER);
         }
         if task.pinned {
@@ -78,7 +78,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
         if self.sys.rt.is_some() && self.sys.rt_or_dl(waking.wakee) {
-            self.sys.cpus[cpu as usize].debt += model.costs.wakeup;
+            self.sys.cpus[cpu].debt += model.costs.wakeup;
             let dest = match self.sys.is_dl(waking.wakee) {
                 true => self.sys.select_dl(cpu, waking.wakee),
                 false => self.sys.select_rt(cpu, waking.wakee),
@@ -113,7 +113,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if !model.features.has(Feature::TTWU_QUEUE) || self.sys.ext_forbids_wakelist(cpu) {
             return false;
         }
-        let nr_running = self.sys.cpus[own as usize].nr_running;
+        let nr_running = self.sys.cpus[own].nr_running;
         self.queues_as_far(cpu, own)
             || match model.code.wakelist {
                 Wakelist::OtherLlc => false,
@@ -130,7 +130,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             && (self.queues_as_far(cpu, dest)
                 || (model.code.wakelist == Wakelist::EmptyRunQueue
                     && cpu != dest
-                    && self.sys.cpus[dest as usize].nr_running == 0))
+                    && self.sys.cpus[dest].nr_running == 0))
     }
 
     /// What the choice of a CPU is made from. Counts the wakee in the waker's flips (`record_wakee()`).
@@ -138,8 +138,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let jiffies = self.sys.jiffies;
         let flips = match waking.waker {
-            Some(task) => &mut self.sys.tasks[task.0 as usize].flips,
-            None => &mut self.sys.cpus[cpu as usize].idle_flips,
+            Some(task) => &mut self.sys.tasks[task].flips,
+            None => &mut self.sys.cpus[cpu].idle_flips,
         };
         *flips = record_wakee(*flips, u64::from(waking.wakee.0), jiffies, model.hz);
         let wakee_flips = flips.wakee_flips;
@@ -147,17 +147,16 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             Some(task) => self.sys.h_load(task),
             None => 0,
         };
-        let wakes_waker = waking
-            .waker
-            .is_some_and(|waker| self.sys.tasks[waking.wakee.0 as usize].flips.last_wakee == Some(u64::from(waker.0)));
+        let wakes_waker =
+            waking.waker.is_some_and(|waker| self.sys.tasks[waking.wakee].flips.last_wakee == Some(u64::from(waker.0)));
         let kthread = waking.waker.is_some_and(|task| {
-            let task = &self.sys.tasks[task.0 as usize];
+            let task = &self.sys.tasks[task];
             task.pinned && !task.workload()
         });
         Wakeup {
             waker: Waker {
                 cpu,
-                exiting: waking.waker.is_some_and(|task| self.sys.tasks[task.0 as usize].state == State::Dead),
+                exiting: waking.waker.is_some_and(|task| self.sys.tasks[task].state == State::Dead),
                 in_task: waking.in_task,
                 per_cpu_kthread: kthread,
                 wakee_flips,
@@ -171,29 +170,29 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// The search has ended.
     pub fn search_ends(&mut self, cpu: Cpu) {
         let decision = self.take_search(cpu);
-        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
         let effects = decision.effects;
         if let Some(recent) = effects.recent_used_cpu {
-            self.sys.tasks[waking.wakee.0 as usize].recent_used_cpu = recent;
+            self.sys.tasks[waking.wakee].recent_used_cpu = recent;
         }
         if let (Some(recent), Some(waker)) = (effects.waker_recent_used_cpu, waking.waker) {
-            self.sys.tasks[waker.0 as usize].recent_used_cpu = recent;
+            self.sys.tasks[waker].recent_used_cpu = recent;
         }
         if let Some(target) = effects.clear_idle_cores {
-            self.set_idle_cores(self.sys.model.idle_cores_of[target as usize], false);
+            self.set_idle_cores(self.sys.model.idle_cores_of[target], false);
         }
         let mut others = 0;
-        while let Some(&other) = self.searches[cpu as usize].cleared_idle_cores(&decision).get(others) {
-            self.set_idle_cores(self.sys.model.idle_cores_of[other as usize], false);
+        while let Some(&other) = self.searches[cpu].cleared_idle_cores(&decision).get(others) {
+            self.set_idle_cores(self.sys.model.idle_cores_of[other], false);
             others += 1;
         }
         self.hook_decision(&decision);
         if let Some(cost) = effects.scan_cost {
-            let c = &mut self.sys.cpus[cpu as usize];
+            let c = &mut self.sys.cpus[cpu];
             (c.wake_stamp, c.wake_avg_idle, c.avg_scan_cost) =
                 (cost.wake_stamp, cost.wake_avg_idle, cost.avg_scan_cost);
         }
-        let search = &self.searches[cpu as usize];
+        let search = &self.searches[cpu];
         let began = search.began;
         let scanned = decision.count.domain_search != 0;
         let ended = began + u64::from(search.probes()) * search.probe + self.sys.model.observer_cost;
@@ -206,9 +205,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// A CPU is chosen: the wakee is on its way to that run queue, directly or by the wakelist.
     pub fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<&Decision>, began: u64, scan: [Option<u64>; 2]) {
         let model = self.sys.model;
-        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
         let wakee = waking.wakee;
-        let prev = self.sys.tasks[wakee.0 as usize].cpu;
+        let prev = self.sys.tasks[wakee].cpu;
         let wakelist = self.queues_on_wakelist(cpu, dest);
         self.emit(|sys| Event::Wakeup {
             waker_cpu: cpu,
@@ -221,27 +220,27 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             began,
             scan_began: scan[0],
             scan_ended: scan[1],
-            claimed: sys.cpus[dest as usize].claims != 0,
-            workload: sys.tasks[wakee.0 as usize].workload(),
+            claimed: sys.cpus[dest].claims != 0,
+            workload: sys.tasks[wakee].workload(),
         });
-        let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
+        let waking = self.sys.cpus[cpu].waking.as_mut().expect("a wake-up is under way");
         (waking.dest, waking.selected) = (dest, decision.is_some());
         if prev != dest {
             if self.sys.scx_enabled() {
                 self.ext_set_task_cpu(wakee, dest);
             } else if !self.sys.rt_or_dl(wakee) {
                 self.sys.load_migrate(wakee);
-                self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
+                self.sys.cpus[prev].rq.migrate_task_rq(&mut self.sys.es, wakee);
             } else if self.sys.is_dl(wakee) {
                 self.sys.migrate_dl(prev, wakee);
             }
-            self.sys.tasks[wakee.0 as usize].cpu = dest;
-            self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").migrated = true;
+            self.sys.tasks[wakee].cpu = dest;
+            self.sys.cpus[cpu].waking.as_mut().expect("a wake-up is under way").migrated = true;
         }
         if wakelist {
             return self.send_to_wakelist(cpu, dest);
         }
-        self.sys.cpus[dest as usize].claims += 1;
+        self.sys.cpus[dest].claims += 1;
         if !model.mechanisms.window {
             self.sys.touch(dest);
             self.update_idle(dest);
@@ -255,7 +254,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let local = dest == cpu;
         let hold = self.slowed(cpu, model.costs.enqueue.at(model.distances.between(dest, cpu)));
         let start = self.lock(dest, hold);
-        self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").until = start + hold;
+        self.sys.cpus[cpu].waking.as_mut().expect("a wake-up is under way").until = start + hold;
         if local {
             self.begin_until(cpu, Doing::EnqueueEnd, start + hold);
         } else {
@@ -266,7 +265,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Takes a run queue's lock for `hold` ns once all who asked before have released it. Returns when that is, ns.
     pub fn lock(&mut self, cpu: Cpu, hold: u64) -> u64 {
         let wait = self.sys.model.mechanisms.lock_wait;
-        let (c, now) = (&mut self.sys.cpus[cpu as usize], self.sys.now);
+        let (c, now) = (&mut self.sys.cpus[cpu], self.sys.now);
         let start = if wait { now.max(c.lock_free) } else { now };
         c.lock_free = start + hold;
         if start != now {
@@ -280,19 +279,19 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if !self.enqueue_waking(cpu) {
             return;
         }
-        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
         let until = waking.until + self.ext_holds_lock(cpu, waking.dest);
         self.begin_until(cpu, Doing::EnqueueEnd, until);
     }
 
     /// Puts the wakee on its run queue. Returns false if the wake-up goes on in another way.
     fn enqueue_waking(&mut self, cpu: Cpu) -> bool {
-        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
         if waking.delayed {
             return self.requeue_delayed(cpu, waking);
         }
         let dest = waking.dest;
-        self.sys.cpus[dest as usize].claims -= 1;
+        self.sys.cpus[dest].claims -= 1;
         let resched = self.activate(dest, waking.wakee, waking.migrated, waking.preempt_flags());
         self.update_idle(dest);
         if resched.is_now() {
@@ -305,14 +304,14 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// The waker releases the lock.
     pub fn enqueue_ends(&mut self, cpu: Cpu) {
-        let dest = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way").dest;
+        let dest = self.sys.cpus[cpu].waking.expect("a wake-up is under way").dest;
         if dest == cpu && !self.enqueue_waking(cpu) {
             return;
         }
-        self.sys.cpus[cpu as usize].waking = None;
+        self.sys.cpus[cpu].waking = None;
         if dest == cpu {
             let spent = self.ext_holds_lock(cpu, dest);
-            self.sys.cpus[cpu as usize].debt += spent;
+            self.sys.cpus[cpu].debt += spent;
         }
         self.proceed(cpu);
     }
@@ -329,7 +328,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         flags.set(EnqueueFlags::MIGRATED, migrated);
         if self.sys.policies.hooks().contains(Hooks::DEQUEUE) {
             let (now, migration_cost) = (BOOT_NS + self.sys.now, self.sys.model.migration_cost);
-            self.sys.tasks[task.0 as usize].sleep.wakes(now, migration_cost);
+            self.sys.tasks[task].sleep.wakes(now, migration_cost);
         }
         let mut resched = self.enqueue(cpu, task, flags);
         self.emit(|_| Event::Enqueue { cpu, task: task.0 });
@@ -342,12 +341,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// `resched_curr()` of `dest`, by `cpu`.
     pub fn resched(&mut self, cpu: Cpu, dest: Cpu) {
-        let already = std::mem::replace(&mut self.sys.cpus[dest as usize].need_resched, true);
+        let already = std::mem::replace(&mut self.sys.cpus[dest].need_resched, true);
         if dest == cpu {
             return;
         }
         let ipi = self.ipi(cpu, dest);
-        match self.sys.cpus[dest as usize].doing {
+        match self.sys.cpus[dest].doing {
             Doing::Idle => self.leave_idle(dest, Interrupted::Ipi { ns: ipi }),
             // A CPU that enters or leaves idle checks the flag at the end of that.
             Doing::IdleEntry | Doing::IdleExit => {}
@@ -358,19 +357,19 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// Makes a CPU reschedule, as soon as all that happens at this moment has happened.
     pub fn kick(&mut self, cpu: Cpu) {
-        self.sys.cpus[cpu as usize].need_resched = true;
+        self.sys.cpus[cpu].need_resched = true;
         self.at(self.sys.now, TimedEvent::IpiResched(cpu));
     }
 
     pub fn ipi(&self, from: Cpu, to: Cpu) -> u64 {
         let model = self.sys.model;
-        let near = model.package_of[from as usize] == model.package_of[to as usize];
+        let near = model.package_of[from] == model.package_of[to];
         if near { model.costs.ipi } else { model.costs.ipi_far }
     }
 
     /// `ttwu_queue_wakelist()`.
     fn send_to_wakelist(&mut self, cpu: Cpu, dest: Cpu) {
-        self.sys.cpus[dest as usize].ttwu_pending = true;
+        self.sys.cpus[dest].ttwu_pending = true;
         self.sys.touch(dest);
         self.update_idle(dest);
         let model = self.sys.model;
@@ -379,18 +378,18 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// The wakee is on the wakelist of its CPU.
     pub fn wakelist_sent(&mut self, cpu: Cpu) {
-        let waking = self.sys.cpus[cpu as usize].waking.take().expect("a wake-up is under way");
-        let dest = self.sys.tasks[waking.wakee.0 as usize].cpu;
+        let waking = self.sys.cpus[cpu].waking.take().expect("a wake-up is under way");
+        let dest = self.sys.tasks[waking.wakee].cpu;
         let model = self.sys.model;
         let flush = model.costs.wakelist_flush.at(model.distances.between(cpu, dest));
-        let c = &mut self.sys.cpus[dest as usize];
+        let c = &mut self.sys.cpus[dest];
         c.wakelist.push((waking.wakee, waking.migrated));
         c.flush_cost = c.flush_cost.max(flush);
         // An IPI is sent if the list was empty.
         if c.wakelist.len() == 1 {
             let ipi = self.ipi(cpu, dest);
-            if self.sys.cpus[dest as usize].doing == Doing::Idle {
-                self.sys.cpus[dest as usize].irqs.push(Irq::Wakelist);
+            if self.sys.cpus[dest].doing == Doing::Idle {
+                self.sys.cpus[dest].irqs.push(Irq::Wakelist);
                 self.leave_idle(dest, Interrupted::Ipi { ns: ipi });
             } else {
                 self.at(self.sys.now + ipi, TimedEvent::IpiWakelist(dest));
@@ -402,7 +401,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// `sched_ttwu_pending()` takes the wakelist and the run queue's lock.
     pub fn flush_wakelist(&mut self, cpu: Cpu) {
         let model = self.sys.model;
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         c.flushing = std::mem::take(&mut c.wakelist);
         let cost = std::mem::take(&mut c.flush_cost);
         if !model.code.pending_until_enqueued {
@@ -417,15 +416,15 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// Enqueues the tasks of the wakelist.
     pub fn wakelist_flushed(&mut self, cpu: Cpu) {
-        for (task, migrated) in std::mem::take(&mut self.sys.cpus[cpu as usize].flushing) {
+        for (task, migrated) in std::mem::take(&mut self.sys.cpus[cpu].flushing) {
             // sched_ttwu_pending() does not know the wake-up's flags.
             if self.activate(cpu, task, migrated, WakeFlags::TTWU).is_now() {
-                self.sys.cpus[cpu as usize].need_resched = true;
+                self.sys.cpus[cpu].need_resched = true;
             }
         }
         if self.sys.model.code.pending_until_enqueued {
             // Even if another task has come to the list meanwhile: the CPU has work, so that it is not seen as idle.
-            self.sys.cpus[cpu as usize].ttwu_pending = false;
+            self.sys.cpus[cpu].ttwu_pending = false;
             self.sys.touch(cpu);
         }
         self.update_idle(cpu);
@@ -434,11 +433,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// A task's timer has expired on this CPU; returns whether a wake-up has begun.
     pub fn timer_expires(&mut self, cpu: Cpu, task: TaskId) -> bool {
-        if !matches!(self.sys.tasks[task.0 as usize].state, State::Sleeping(crate::task::Wait::Timer)) {
+        if !matches!(self.sys.tasks[task].state, State::Sleeping(crate::task::Wait::Timer)) {
             return false;
         }
         self.sys.io_done(task);
-        let waker = self.sys.cpus[cpu as usize].curr;
+        let waker = self.sys.cpus[cpu].curr;
         self.wake(cpu, Waking::of(task, waker, false, false));
         true
     }
@@ -450,12 +449,12 @@ pub const WF_RQ_SELECTED: WakeFlags = WakeFlags::from_bits_retain(0x80);
 impl<S: Sink> Sim<'_, '_, S> {
     /// Takes the lock of the run queue on which the wakee is, if it is still on one.
     pub fn wake_delayed(&mut self, cpu: Cpu) {
-        let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
+        let waking = self.sys.cpus[cpu].waking.as_mut().expect("a wake-up is under way");
         waking.delayed = self.sys.es[waking.wakee].on_rq;
         if !waking.delayed {
             return self.wake_off_rq(cpu);
         }
-        waking.dest = self.sys.tasks[waking.wakee.0 as usize].cpu;
+        waking.dest = self.sys.tasks[waking.wakee].cpu;
         let dest = waking.dest;
         self.begin_enqueue(cpu, dest);
     }
@@ -464,7 +463,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// on in another way.
     pub fn requeue_delayed(&mut self, cpu: Cpu, waking: Waking) -> bool {
         let (wakee, dest) = (waking.wakee, waking.dest);
-        let task = &self.sys.tasks[wakee.0 as usize];
+        let task = &self.sys.tasks[wakee];
         if !self.sys.es[wakee].on_rq || task.cpu != dest {
             self.wake_delayed(cpu);
             return false;
@@ -482,7 +481,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             scan_began: None,
             scan_ended: None,
             claimed: false,
-            workload: sys.tasks[wakee.0 as usize].workload(),
+            workload: sys.tasks[wakee].workload(),
         });
         let uclamp_last = self.sys.uclamp_after_enqueue();
         if !uclamp_last {
@@ -493,7 +492,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if uclamp_last {
             self.sys.uclamp_inc(dest, wakee, true);
         }
-        self.sys.tasks[wakee.0 as usize].state = State::Runnable;
+        self.sys.tasks[wakee].state = State::Runnable;
         self.emit(|_| Event::Enqueue { cpu: dest, task: wakee.0 });
         if !on_cpu {
             resched |= self.wakeup_preempt(dest, wakee, waking.preempt_flags());
@@ -533,11 +532,11 @@ impl<'m> System<'m> {
     /// The I/O is done: the CPU where the task went to sleep does not count it any more (`try_to_wake_up()`).
     #[inline]
     pub fn io_done(&mut self, id: TaskId) {
-        let task = &mut self.tasks[id.0 as usize];
+        let task = &mut self.tasks[id];
         // Not the task's present CPU: balancing moves sleepers whose dequeue is delayed.
         if task.iowait == IoWait::Waits {
             task.iowait = IoWait::Woken;
-            self.cpus[task.iowait_cpu as usize].nr_iowait -= 1;
+            self.cpus[task.iowait_cpu].nr_iowait -= 1;
         }
     }
 
@@ -545,7 +544,7 @@ impl<'m> System<'m> {
     #[inline]
     pub fn wakee(&mut self, id: TaskId) -> Wakee<'m> {
         let h_load = self.h_load(id);
-        let task = &self.tasks[id.0 as usize];
+        let task = &self.tasks[id];
         Wakee {
             recent_used_cpu: Some(task.recent_used_cpu),
             wakee_flips: task.flips.wakee_flips,
@@ -557,7 +556,7 @@ impl<'m> System<'m> {
             has_contributed: task.avg.last_update_time != 0,
             dur_avg: task.dur.dur_avg,
             uclamp: self.uclamp_of(id),
-            ..Wakee::new(task.cpu, &self.model.masks[task.mask as usize])
+            ..Wakee::new(task.cpu, &self.model.masks[task.mask])
         }
     }
 }

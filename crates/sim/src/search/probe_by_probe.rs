@@ -189,7 +189,7 @@ fn make<S: Sink>(sim: &mut Sim<'_, '_, S>, change: &Change) {
         Change::IdleScan { llc, nr } => sim.set_nr_idle_scan(llc % llcs, nr),
         Change::Jiffy => sim.next_jiffy(),
         Change::AvgIdle { cpu, idle_for } => {
-            sim.sys.cpus[(cpu % nr) as usize].idle_stamp = sim.sys.now.saturating_sub(idle_for).max(1);
+            sim.sys.cpus[cpu % nr].idle_stamp = sim.sys.now.saturating_sub(idle_for).max(1);
             sim.update_rq_avg_idle(cpu % nr);
         }
         Change::OnlyTask { cpu, nr_running, dur_avg } => sim.set_only_task(cpu % nr, OnlyTask { nr_running, dur_avg }),
@@ -206,7 +206,7 @@ fn make<S: Sink>(sim: &mut Sim<'_, '_, S>, change: &Change) {
             effects: Effects::default(),
             count: SearchCount::default(),
         }),
-        Change::Slower { cpu, slowdown } => sim.sys.cpus[(cpu % nr) as usize].slowdown = slowdown,
+        Change::Slower { cpu, slowdown } => sim.sys.cpus[cpu % nr].slowdown = slowdown,
     }
 }
 
@@ -229,7 +229,7 @@ fn both(model: &Model<'_>, setup: &Setup<'_>, planned: &[Planned], changes: &[(u
             let cpu = search.planned.waker;
             if ended[n].is_none() && sim.timeline.get(cpu) < time {
                 let (end, decision) = (sim.timeline.get(cpu), sim.take_search(cpu));
-                let cleared = sim.searches[cpu as usize].cleared_idle_cores(&decision).to_vec();
+                let cleared = sim.searches[cpu].cleared_idle_cores(&decision).to_vec();
                 ended[n] = Some((end, decision, cleared));
             }
         }
