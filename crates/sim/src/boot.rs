@@ -305,7 +305,6 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         need_resched_lazy: false,
         hrtick: Hrtimer::default(),
         irqs: SmallVec::new(),
-        waking: None,
         claims: 0,
         idle_flips: WakeeFlips::default(),
         idle_stamp: 1,

@@ -311,10 +311,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.this_cpu = cpu;
         match self.sys.cpus[cpu].doing {
             Doing::Run => self.run_ends(cpu),
-            Doing::Search => self.search_ends(cpu),
-            Doing::ExtSelect => self.ext_selected(cpu),
-            Doing::Enqueue => self.enqueue_seen(cpu),
-            Doing::EnqueueEnd => self.enqueue_ends(cpu),
+            Doing::Search(waking) => self.search_ends(cpu, waking),
+            Doing::ExtSelect(waking) => self.chosen(cpu, waking, waking.dest, None, self.sys.now, [None; 2]),
+            Doing::Enqueue(waking, until) => self.enqueue_seen(cpu, waking, until),
+            Doing::EnqueueEnd(waking) => self.enqueue_ends(cpu, waking),
             Doing::LockSchedule(prev) => self.pick(cpu, prev),
             Doing::Newidle => self.newidle_ends(cpu),
             Doing::NewidleLock => self.newidle_picks(cpu),
@@ -324,13 +324,15 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.cpuidle_left(cpu);
                 self.proceed(cpu);
             }
-            Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance | Doing::PickedAgain => self.proceed(cpu),
-            Doing::WakeDelayed => self.wake_delayed(cpu),
+            Doing::WakeRunnable | Doing::WakeEnded | Doing::Fork | Doing::NohzBalance | Doing::PickedAgain => {
+                self.proceed(cpu);
+            }
+            Doing::WakeDelayed(waking) => self.wake_delayed(cpu, waking),
             Doing::Interrupt => self.interrupt_ends(cpu),
-            Doing::WakelistSend => self.wakelist_sent(cpu),
+            Doing::WakelistSend(waking) => self.wakelist_sent(cpu, waking),
             Doing::WakelistFlush => self.wakelist_flushed(cpu),
             Doing::Idle => self.polled(cpu),
-            Doing::Spin | Doing::ExtKickWait => self.timeline.set(cpu, NEVER),
+            Doing::Spin(_) | Doing::ExtKickWait => self.timeline.set(cpu, NEVER),
         }
     }
 

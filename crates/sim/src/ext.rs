@@ -9,7 +9,7 @@
 //! its way to the chosen CPU, that of `ops.enqueue()` while the run queue's lock is held, that of `ops.dispatch()` with
 //! the switch.
 
-use crate::cpu::{Doing, Irq};
+use crate::cpu::{Doing, Irq, Waking};
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::model::Model;
@@ -300,12 +300,11 @@ impl System<'_> {
         Priorities { policy, prio, static_prio: static_prio.cast_unsigned() }
     }
 
-    /// Whether the wakee of a CPU may not go by the wakelist (`scx_allow_ttwu_queue()`).
+    /// Whether a wakee may not go by the wakelist (`scx_allow_ttwu_queue()`).
     #[inline]
-    pub fn ext_forbids_wakelist(&self, cpu: Cpu) -> bool {
+    pub fn ext_forbids_wakelist(&self, wakee: TaskId) -> bool {
         let Some(state) = &self.ext else { return false };
-        let wakee = self.cpus[cpu].waking.map(|waking| waking.wakee);
-        !state.ext.allow_ttwu_queue() && wakee.is_none_or(|wakee| self.is_ext(wakee))
+        !state.ext.allow_ttwu_queue() && self.is_ext(wakee)
     }
 
     /// Whether a task is what another CPU runs, or switches to.
@@ -511,7 +510,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `preempt_count()` of a CPU that wakes a task.
     fn ext_preempt_count(&self, cpu: Cpu) -> u32 {
         let c = &self.sys.cpus[cpu];
-        match c.waking.filter(|waking| !waking.in_task) {
+        match c.doing.waking().filter(|waking| !waking.in_task) {
             Some(_) if c.curr.is_some_and(|task| self.sys.tasks[task].in_softirq) => SOFTIRQ_OFFSET,
             Some(_) => HARDIRQ_OFFSET,
             None => 0,
@@ -646,8 +645,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// `select_task_rq_scx()` for a wake-up.
-    pub fn ext_select(&mut self, cpu: Cpu) {
-        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
+    pub fn ext_select(&mut self, cpu: Cpu, waking: Waking) {
+        // The operation may ask for the context in which it is called.
+        self.account(cpu);
+        self.sys.cpus[cpu].doing = Doing::ExtSelect(waking);
         let mut flags = SCX_WAKE_TTWU;
         if waking.sync {
             flags |= SCX_WAKE_SYNC;
@@ -655,15 +656,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let prev_cpu = self.sys.tasks[waking.wakee].cpu;
         let chosen = self.with_ext(|ext, ops| ext.select_task_rq(ops, waking.wakee, prev_cpu, flags));
         let dest = self.ext_allowed_or_fallback(waking.wakee, chosen);
-        self.sys.cpus[cpu].waking.as_mut().expect("a wake-up is under way").dest = dest;
         let cost = self.sys.model.costs.wakeup + self.ext_spent();
-        self.begin(cpu, Doing::ExtSelect, cost);
-    }
-
-    /// `ops.select_cpu()` has returned.
-    pub fn ext_selected(&mut self, cpu: Cpu) {
-        let dest = self.sys.cpus[cpu].waking.expect("a wake-up is under way").dest;
-        self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
+        self.begin(cpu, Doing::ExtSelect(Waking { dest, ..waking }), cost);
     }
 
     /// What operations have taken while the waker held the lock of `dest`: others wait for it as much longer. Returns

@@ -3,7 +3,7 @@
 //! A [`Sink`] receives what happens; a snapshot shows what is, such as PELT's averages, which change without an event.
 //! It is how the model is checked against what must hold at every moment.
 
-pub use crate::cpu::Doing;
+pub use crate::cpu::{Doing, Waking};
 
 use crate::engine::Sim;
 use crate::model::{self, Model};
@@ -82,8 +82,6 @@ pub struct CpuSnapshot {
     pub lock_free: u64,
     /// Tasks on the wakelist (`rq->wake_list`).
     pub wakelist: usize,
-    /// The CPU on whose run queue this one is putting a wakee.
-    pub wakes_on: Option<Cpu>,
     /// `rq->idle_stamp`, ns; 0 while the CPU is not idle.
     pub idle_stamp: u64,
     /// `rq->avg_idle`, ns.
@@ -188,7 +186,6 @@ impl Snapshot<'_> {
             clock_task: sys.clock_task(cpu),
             lock_free: c.lock_free,
             wakelist: c.wakelist.len(),
-            wakes_on: c.waking.map(|waking| waking.dest),
             idle_stamp: c.idle_stamp,
             avg_idle: c.avg_idle,
             next_balance: c.next_balance,

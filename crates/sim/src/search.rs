@@ -26,7 +26,7 @@
 //!   └─ `select` ──┘  if so: change_seen_by_searches() predicts anew, and moves the end
 //! ```
 
-use crate::cpu::Doing;
+use crate::cpu::{Doing, Waking};
 use crate::engine::Sim;
 use crate::system::{OnlyTask, System};
 use wakelab_events::sim::{Event, Inputs, Sink};
@@ -153,7 +153,7 @@ impl<'m> Search<'m> {
 
 impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Begins the search of a wake-up on `cpu`.
-    pub fn begin_search(&mut self, cpu: Cpu, wakeup: Wakeup<'m>) {
+    pub fn begin_search(&mut self, cpu: Cpu, waking: Waking, wakeup: Wakeup<'m>) {
         let model = self.sys.model;
         let began = self.sys.now;
         let probe = self.slowed(cpu, model.costs.probe);
@@ -204,7 +204,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             }
             self.predict(cpu)
         };
-        self.begin_until(cpu, Doing::Search, end);
+        self.begin_until(cpu, Doing::Search(waking), end);
     }
 
     /// Sends the sink what a choice that begins now is made from.
@@ -395,7 +395,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if self.sys.cpus[cpu].idle_stamp == 0 {
             return;
         }
-        if self.sys.cpus[cpu].doing == Doing::Search && self.sys.model.features.has(Feature::SIS_PROP) {
+        if matches!(self.sys.cpus[cpu].doing, Doing::Search(_)) && self.sys.model.features.has(Feature::SIS_PROP) {
             let llc = self.searches[cpu].list();
             self.change_seen_by_policies(llc, |waker, _| waker == cpu, |sys| sys.update_rq_avg_idle(cpu));
         } else {

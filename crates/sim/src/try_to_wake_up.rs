@@ -29,8 +29,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         if self.sys.es[wakee].sched_delayed {
             task.state = State::Waking;
-            self.sys.cpus[cpu].waking = Some(waking);
-            return self.begin(cpu, Doing::WakeDelayed, self.sys.model.costs.wakeup);
+            return self.begin(cpu, Doing::WakeDelayed(waking), self.sys.model.costs.wakeup);
         }
         if self.sys.es[wakee].on_rq {
             // ttwu_runnable(): it has not left its run queue yet, and will stay there.
@@ -41,18 +40,16 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             return self.begin_until(cpu, Doing::WakeRunnable, end);
         }
         task.state = State::Waking;
-        self.sys.cpus[cpu].waking = Some(waking);
-        self.wake_off_rq(cpu);
+        self.wake_off_rq(cpu, waking);
     }
 
     /// The wakee is off its run queue; it may still be on its CPU.
-    pub fn wake_off_rq(&mut self, cpu: Cpu) {
+    pub fn wake_off_rq(&mut self, cpu: Cpu, waking: Waking) {
         let model = self.sys.model;
-        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
         let task = &self.sys.tasks[waking.wakee];
         let own = task.cpu;
         if task.on_cpu {
-            if own != cpu && self.queues_on_cpu(cpu, own) {
+            if own != cpu && self.queues_on_cpu(cpu, waking.wakee, own) {
                 self.emit(|sys| Event::Wakeup {
                     waker_cpu: cpu,
                     waker: waking.waker.map(|task| task.0),
@@ -67,15 +64,15 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     claimed: false,
                     workload: sys.tasks[waking.wakee].workload(),
                 });
-                return self.send_to_wakelist(cpu, own);
+                return self.send_to_wakelist(cpu, waking, own);
             }
             self.sys.tasks[waking.wakee].add_spinner(cpu);
-            return self.begin_until(cpu, Doing::Spin, NEVER);
+            return self.begin_until(cpu, Doing::Spin(waking), NEVER);
         }
         if task.pinned {
             // select_task_rq() does not ask the class if only one CPU is allowed.
             let dest = self.pinned_to(waking.wakee);
-            return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
+            return self.chosen(cpu, waking, dest, None, self.sys.now, [None; 2]);
         }
         if self.sys.rt.is_some() && self.sys.rt_or_dl(waking.wakee) {
             self.sys.cpus[cpu].debt += model.costs.wakeup;
@@ -83,19 +80,21 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 true => self.sys.select_dl(cpu, waking.wakee),
                 false => self.sys.select_rt(cpu, waking.wakee),
             };
-            return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
+            return self.chosen(cpu, waking, dest, None, self.sys.now, [None; 2]);
         }
         if self.sys.scx_enabled() {
-            return self.ext_select(cpu);
+            return self.ext_select(cpu, waking);
         }
         let wakeup = self.wakeup(cpu, &waking);
-        self.begin_search(cpu, wakeup);
+        self.begin_search(cpu, waking, wakeup);
     }
 
     /// The wakee for which this waker spins has left its CPU.
     pub fn spun(&mut self, cpu: Cpu) {
-        self.account(cpu);
-        self.wake_off_rq(cpu);
+        if let Doing::Spin(waking) = self.sys.cpus[cpu].doing {
+            self.account(cpu);
+            self.wake_off_rq(cpu, waking);
+        }
     }
 
     /// `ttwu_queue_cond()`: whether a CPU is too far away for its run queue's lock to be taken.
@@ -108,9 +107,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     }
 
     /// `ttwu_queue_cond()` for a wakee that is still on its CPU `own`.
-    fn queues_on_cpu(&self, cpu: Cpu, own: Cpu) -> bool {
+    fn queues_on_cpu(&self, cpu: Cpu, wakee: TaskId, own: Cpu) -> bool {
         let model = self.sys.model;
-        if !model.features.has(Feature::TTWU_QUEUE) || self.sys.ext_forbids_wakelist(cpu) {
+        if !model.features.has(Feature::TTWU_QUEUE) || self.sys.ext_forbids_wakelist(wakee) {
             return false;
         }
         let nr_running = self.sys.cpus[own].nr_running;
@@ -123,10 +122,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     }
 
     /// `ttwu_queue_cond()` for a wakee whose chosen CPU is `dest`.
-    fn queues_on_wakelist(&self, cpu: Cpu, dest: Cpu) -> bool {
+    fn queues_on_wakelist(&self, cpu: Cpu, wakee: TaskId, dest: Cpu) -> bool {
         let model = self.sys.model;
         model.features.has(Feature::TTWU_QUEUE)
-            && !self.sys.ext_forbids_wakelist(cpu)
+            && !self.sys.ext_forbids_wakelist(wakee)
             && (self.queues_as_far(cpu, dest)
                 || (model.code.wakelist == Wakelist::EmptyRunQueue
                     && cpu != dest
@@ -168,9 +167,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     }
 
     /// The search has ended.
-    pub fn search_ends(&mut self, cpu: Cpu) {
+    pub fn search_ends(&mut self, cpu: Cpu, waking: Waking) {
         let decision = self.take_search(cpu);
-        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
         let effects = decision.effects;
         if let Some(recent) = effects.recent_used_cpu {
             self.sys.tasks[waking.wakee].recent_used_cpu = recent;
@@ -199,16 +197,23 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         // Probes of the fast paths take no time, so that the scan begins with the choice.
         let scan = [began, ended].map(|time| scanned.then_some(time));
         let dest = self.sys.allowed_or_fallback(waking.wakee, decision.cpu);
-        self.chosen(cpu, dest, Some(&decision), began, scan);
+        self.chosen(cpu, waking, dest, Some(&decision), began, scan);
     }
 
     /// A CPU is chosen: the wakee is on its way to that run queue, directly or by the wakelist.
-    pub fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<&Decision>, began: u64, scan: [Option<u64>; 2]) {
+    pub fn chosen(
+        &mut self,
+        cpu: Cpu,
+        waking: Waking,
+        dest: Cpu,
+        decision: Option<&Decision>,
+        began: u64,
+        scan: [Option<u64>; 2],
+    ) {
         let model = self.sys.model;
-        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
         let wakee = waking.wakee;
         let prev = self.sys.tasks[wakee].cpu;
-        let wakelist = self.queues_on_wakelist(cpu, dest);
+        let wakelist = self.queues_on_wakelist(cpu, wakee, dest);
         self.emit(|sys| Event::Wakeup {
             waker_cpu: cpu,
             waker: waking.waker.map(|task| task.0),
@@ -223,8 +228,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             claimed: sys.cpus[dest].claims != 0,
             workload: sys.tasks[wakee].workload(),
         });
-        let waking = self.sys.cpus[cpu].waking.as_mut().expect("a wake-up is under way");
-        (waking.dest, waking.selected) = (dest, decision.is_some());
+        let waking = Waking { dest, selected: decision.is_some(), migrated: prev != dest, ..waking };
         if prev != dest {
             if self.sys.scx_enabled() {
                 self.ext_set_task_cpu(wakee, dest);
@@ -235,30 +239,29 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 self.sys.migrate_dl(prev, wakee);
             }
             self.sys.tasks[wakee].cpu = dest;
-            self.sys.cpus[cpu].waking.as_mut().expect("a wake-up is under way").migrated = true;
         }
         if wakelist {
-            return self.send_to_wakelist(cpu, dest);
+            return self.send_to_wakelist(cpu, waking, dest);
         }
         self.sys.cpus[dest].claims += 1;
         if !model.mechanisms.window {
             self.sys.touch(dest);
             self.update_idle(dest);
         }
-        self.begin_enqueue(cpu, dest);
+        self.begin_enqueue(cpu, waking);
     }
 
     /// Takes the lock of the wakee's run queue, to enqueue it there.
-    pub fn begin_enqueue(&mut self, cpu: Cpu, dest: Cpu) {
+    pub fn begin_enqueue(&mut self, cpu: Cpu, waking: Waking) {
         let model = self.sys.model;
-        let local = dest == cpu;
+        let dest = waking.dest;
         let hold = self.slowed(cpu, model.costs.enqueue.at(model.distances.between(dest, cpu)));
         let start = self.lock(dest, hold);
-        self.sys.cpus[cpu].waking.as_mut().expect("a wake-up is under way").until = start + hold;
-        if local {
-            self.begin_until(cpu, Doing::EnqueueEnd, start + hold);
+        let until = start + hold;
+        if dest == cpu {
+            self.begin_until(cpu, Doing::EnqueueEnd(waking), until);
         } else {
-            self.begin_until(cpu, Doing::Enqueue, start + hold * model.costs.enqueue_visible / 100);
+            self.begin_until(cpu, Doing::Enqueue(waking, until), start + hold * model.costs.enqueue_visible / 100);
         }
     }
 
@@ -275,18 +278,15 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     }
 
     /// Other CPUs see the wakee on the run queue of another CPU, whose lock the waker still holds.
-    pub fn enqueue_seen(&mut self, cpu: Cpu) {
-        if !self.enqueue_waking(cpu) {
-            return;
+    pub fn enqueue_seen(&mut self, cpu: Cpu, waking: Waking, until: u64) {
+        if self.enqueue_waking(cpu, waking) {
+            let until = until + self.ext_holds_lock(cpu, waking.dest);
+            self.begin_until(cpu, Doing::EnqueueEnd(waking), until);
         }
-        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
-        let until = waking.until + self.ext_holds_lock(cpu, waking.dest);
-        self.begin_until(cpu, Doing::EnqueueEnd, until);
     }
 
     /// Puts the wakee on its run queue. Returns false if the wake-up goes on in another way.
-    fn enqueue_waking(&mut self, cpu: Cpu) -> bool {
-        let waking = self.sys.cpus[cpu].waking.expect("a wake-up is under way");
+    fn enqueue_waking(&mut self, cpu: Cpu, waking: Waking) -> bool {
         if waking.delayed {
             return self.requeue_delayed(cpu, waking);
         }
@@ -303,12 +303,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     }
 
     /// The waker releases the lock.
-    pub fn enqueue_ends(&mut self, cpu: Cpu) {
-        let dest = self.sys.cpus[cpu].waking.expect("a wake-up is under way").dest;
-        if dest == cpu && !self.enqueue_waking(cpu) {
+    pub fn enqueue_ends(&mut self, cpu: Cpu, waking: Waking) {
+        let dest = waking.dest;
+        if dest == cpu && !self.enqueue_waking(cpu, waking) {
             return;
         }
-        self.sys.cpus[cpu].waking = None;
+        self.sys.cpus[cpu].doing = Doing::WakeEnded;
         if dest == cpu {
             let spent = self.ext_holds_lock(cpu, dest);
             self.sys.cpus[cpu].debt += spent;
@@ -368,17 +368,17 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     }
 
     /// `ttwu_queue_wakelist()`.
-    fn send_to_wakelist(&mut self, cpu: Cpu, dest: Cpu) {
+    fn send_to_wakelist(&mut self, cpu: Cpu, waking: Waking, dest: Cpu) {
         self.sys.cpus[dest].ttwu_pending = true;
         self.sys.touch(dest);
         self.update_idle(dest);
         let model = self.sys.model;
-        self.begin(cpu, Doing::WakelistSend, model.costs.wakelist.at(model.distances.between(dest, cpu)));
+        self.begin(cpu, Doing::WakelistSend(waking), model.costs.wakelist.at(model.distances.between(dest, cpu)));
     }
 
     /// The wakee is on the wakelist of its CPU.
-    pub fn wakelist_sent(&mut self, cpu: Cpu) {
-        let waking = self.sys.cpus[cpu].waking.take().expect("a wake-up is under way");
+    pub fn wakelist_sent(&mut self, cpu: Cpu, waking: Waking) {
+        self.sys.cpus[cpu].doing = Doing::WakeEnded;
         let dest = self.sys.tasks[waking.wakee].cpu;
         let model = self.sys.model;
         let flush = model.costs.wakelist_flush.at(model.distances.between(cpu, dest));
@@ -448,15 +448,12 @@ pub const WF_RQ_SELECTED: WakeFlags = WakeFlags::from_bits_retain(0x80);
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// Takes the lock of the run queue on which the wakee is, if it is still on one.
-    pub fn wake_delayed(&mut self, cpu: Cpu) {
-        let waking = self.sys.cpus[cpu].waking.as_mut().expect("a wake-up is under way");
-        waking.delayed = self.sys.es[waking.wakee].on_rq;
-        if !waking.delayed {
-            return self.wake_off_rq(cpu);
+    pub fn wake_delayed(&mut self, cpu: Cpu, waking: Waking) {
+        if !self.sys.es[waking.wakee].on_rq {
+            return self.wake_off_rq(cpu, Waking { delayed: false, ..waking });
         }
-        waking.dest = self.sys.tasks[waking.wakee].cpu;
-        let dest = waking.dest;
-        self.begin_enqueue(cpu, dest);
+        let dest = self.sys.tasks[waking.wakee].cpu;
+        self.begin_enqueue(cpu, Waking { delayed: true, dest, ..waking });
     }
 
     /// Has the lock: requeues the wakee. Returns false if the wakee has left or moved meanwhile, and the wake-up goes
@@ -465,7 +462,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let (wakee, dest) = (waking.wakee, waking.dest);
         let task = &self.sys.tasks[wakee];
         if !self.sys.es[wakee].on_rq || task.cpu != dest {
-            self.wake_delayed(cpu);
+            self.wake_delayed(cpu, waking);
             return false;
         }
         let on_cpu = task.on_cpu;
@@ -507,7 +504,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 impl Waking {
     /// A wake-up at its beginning.
     pub fn of(wakee: TaskId, waker: Option<TaskId>, in_task: bool, sync: bool) -> Self {
-        Waking { wakee, waker, in_task, sync, dest: 0, delayed: false, selected: false, migrated: false, until: 0 }
+        Waking { wakee, waker, in_task, sync, dest: 0, delayed: false, selected: false, migrated: false }
     }
 
     /// The flags that `wakeup_preempt()` receives. On the wakelist they are lost, and an interrupt enqueues.

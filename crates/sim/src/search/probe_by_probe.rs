@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_sched::domain::{Numbering, Uniform};
+use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::policy::{Hook, HookTask};
 use wakelab_sched::select::{AffineDetail, Effects, Reason, Rules, SearchCount, WakeFlags, Wakee, Waker};
 use wakelab_workload::{Work, synthetic};
@@ -244,7 +245,7 @@ fn both(model: &Model<'_>, setup: &Setup<'_>, planned: &[Planned], changes: &[(u
         if let Some(planned) = begin {
             let wakeup = wakeup_of(model, planned);
             let (cpu, rules) = (planned.waker, model.rules());
-            sim.begin_search(cpu, wakeup);
+            sim.begin_search(cpu, Waking::of(TaskId(0), None, true, false), wakeup);
             let [probe, wakeup_cost] = [model.costs.probe, model.costs.wakeup].map(|cost| plain.slowed(cpu, cost));
             let mut select = Select::default();
             let mut decision = select.start(&rules, &wakeup, &mut ());
