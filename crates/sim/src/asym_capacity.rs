@@ -11,9 +11,10 @@ use wakelab_kernel::{CapacitySearch, Feature, FeatureSet, Preset};
 use wakelab_machine::Machine;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, SdFlags};
-use wakelab_sched::energy::{EasConditions, EmPerfDomain, NoEas, PerfDomains, build_perf_domains};
+use wakelab_sched::energy::{EasConditions, EmPerfDomain, NoEas, PerfDomains, RqUtil, build_perf_domains};
+use wakelab_sched::pelt::SCHED_CAPACITY_SCALE;
 use wakelab_sched::runqueue::TaskId;
-use wakelab_sched::select::{AsymView, UtilView};
+use wakelab_sched::select::{AsymView, EnergyView, UtilView};
 
 /// Why wake-ups of such runs do not go by energy; `None` if they do.
 ///
@@ -102,7 +103,41 @@ impl System<'_> {
     #[inline]
     pub fn check_overutilized(&mut self, cpu: Cpu) {
         let model = self.model;
-        self.overutilized |= model.balance.becomes_overutilized(self, cpu);
+        self.rd.overutilized |= model.balance.becomes_overutilized(self, cpu);
+    }
+}
+
+impl AsymView for System<'_> {
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        self.model.capacity[cpu]
+    }
+
+    fn thermal_pressure(&self, cpu: Cpu) -> u64 {
+        self.present_pressure(cpu)
+    }
+
+    fn thermal_load_avg(&self, cpu: Cpu) -> u64 {
+        self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu].avg_hw.load_avg)
+    }
+}
+
+impl EnergyView for System<'_> {
+    fn rq_util(&self, cpu: Cpu) -> RqUtil {
+        let clamps = self.uclamp.as_ref().map_or_else(RqUtil::default, |uclamp| uclamp.rq(cpu).rq_util());
+        let Some(rt) = &self.rt else { return clamps };
+        let of = &rt.cpus[cpu];
+        RqUtil {
+            rt: self.cpu_util_rt(cpu),
+            rt_runnable: self.rt_runnable(cpu),
+            dl: self.cpu_util_dl(cpu),
+            bw_dl: (of.dl.running_bw * SCHED_CAPACITY_SCALE) >> 20,
+            irq: of.irq.avg.util_avg,
+            ..clamps
+        }
+    }
+
+    fn overutilized(&self) -> bool {
+        self.rd.overutilized
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
-use crate::system::GroupsRead;
+use crate::root_domain::GroupsRead;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::HrtickForm;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};
@@ -29,17 +29,17 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu].sd[level].tune(sd, idle, &plan);
         self.sys.balanced_cache(&plan);
         if let Some(overload) = plan.overload {
-            self.sys.overload = overload;
+            self.sys.rd.overload = overload;
         }
         if let Some(overutilized) = plan.overutilized {
-            self.sys.overutilized = overutilized;
+            self.sys.rd.overutilized = overutilized;
         }
         if model.asym_idle_scan && idle != CpuIdleType::NewlyIdle && plan.continue_balancing {
             self.update_asym_idle_scan(cpu, level);
         }
         if let Some(imbalanced) = plan.parent_imbalance {
             let parent = model.balance.sd(cpu, level + 1);
-            self.sys.set_group_imbalance(&parent.groups[parent.first_group as usize], imbalanced);
+            self.sys.rd.set_group_imbalance(&parent.groups[parent.first_group as usize], imbalanced);
         }
         if let Some(sum_util) = plan.sum_util {
             let llc = model.llc_of[cpu];

@@ -19,10 +19,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         let on = model.mechanisms.newidle_balance;
         let begins = c.sd.first().is_some_and(|lowest| {
             let time = !model.mechanisms.newidle_gate || model.balance.newidle_begins(c.avg_idle, lowest, true);
-            if !time || !self.sys.overload {
+            if !time || !self.sys.rd.overload {
                 update_next_balance(&model.balance, lowest, &mut c.newidle.next_balance);
             }
-            on && time && self.sys.overload
+            on && time && self.sys.rd.overload
         });
         if begins {
             self.update_blocked_averages(cpu);

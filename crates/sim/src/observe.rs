@@ -159,7 +159,7 @@ impl Snapshot<'_> {
 
     /// `rd->overutilized`; false without an energy model.
     pub fn overutilized(&self) -> bool {
-        self.sys.overutilized
+        self.sys.rd.overutilized
     }
 
     /// All CPUs, by number.
@@ -176,7 +176,7 @@ impl Snapshot<'_> {
             curr: c.curr,
             curr_idle: c.curr_idle,
             available_idle: sys.available_idle_cpu(cpu),
-            sched_idle: sys.sched_idle.as_ref().map(|mask| mask.test(cpu)),
+            sched_idle: sys.idle.may_be_sched_idle().then(|| sys.sched_idle_cpu(cpu)),
             nr_running: c.nr_running,
             nr_idle: c.rq.nr_idle(),
             weight: c.weight,

@@ -2,14 +2,27 @@
 
 use crate::system::{BOOT_NS, System};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::util_est::{UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update};
+use wakelab_sched::pelt::util_est::{
+    _task_util_est, UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update,
+};
 use wakelab_sched::pelt::{
-    CfsRqState, EntityState, MigrationSource, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
-    migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
+    CfsRqState, EntityState, MigrationSource, SCHED_CAPACITY_SCALE, Scale, UpdateFlags, dequeue_runnable_load_avg,
+    enqueue_runnable_load_avg, migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
 };
 use wakelab_sched::runqueue::{FairRq, GroupedRq, TaskId};
+use wakelab_sched::select::UtilView;
+use wakelab_sched::util_est_faster::{FasterSite, util_est_faster};
 
 impl System<'_> {
+    /// `_task_util_est()`, 0 with UTIL_EST off.
+    #[inline]
+    pub fn task_util_est(&self, task: TaskId) -> u64 {
+        match self.model.util_est {
+            Some(_) => u64::from(_task_util_est(&self.tasks[task].avg)),
+            None => 0,
+        }
+    }
+
     #[inline]
     pub fn queue(&self, cpu: Cpu) -> CfsRqState {
         let c = &self.cpus[cpu];
@@ -169,4 +182,29 @@ impl System<'_> {
 #[cold]
 fn root_state(rq: &GroupedRq) -> CfsRqState {
     rq.hierarchy().state(0)
+}
+
+impl UtilView for System<'_> {
+    fn cpu_runnable(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].pelt.avg.runnable_avg
+    }
+
+    fn cpu_util_avg(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].pelt.avg.util_avg
+    }
+
+    fn util_est_faster(&self, cpu: Cpu, site: FasterSite) -> u64 {
+        if !site.is_on(self.model.features) {
+            return 0;
+        }
+        let Some(task) = self.cpus[cpu].curr else { return 0 };
+        let slept = self.tasks[task].dur.prev_sum_exec_runtime_vol;
+        let ran = self.es[task].sum_exec_runtime.saturating_sub(slept);
+        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu].freq_scale);
+        util_est_faster(self.model.features, ran, Scale { cpu: self.model.capacity[cpu], freq })
+    }
+
+    fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
+        self.model.util_est.map(|_| u64::from(self.cpus[cpu].pelt.avg.util_est))
+    }
 }

@@ -8,8 +8,7 @@ use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::CfsRqState;
 use wakelab_sched::runqueue::{EnqueueFlags, Prev, Resched, TaskId};
-use wakelab_sched::select::WakeFlags;
-use wakelab_sched::select::policy::Hooks;
+use wakelab_sched::select::{RqView, WakeFlags};
 
 impl System<'_> {
     /// Notes a request to reschedule a CPU (`__resched_curr()`). A lazy one waits, unless the CPU is idle. The caller
@@ -67,7 +66,7 @@ impl System<'_> {
         c.nr_running = c.nr_running.wrapping_add(1);
         c.weight += weight;
         c.cfs_tasks.enqueue(task);
-        self.overload |= c.nr_running > 1;
+        self.rd.overload |= c.nr_running > 1;
         self.account_llc(cpu, task, true);
     }
 
@@ -81,9 +80,7 @@ impl System<'_> {
         c.cfs_tasks.dequeue(task);
         self.account_llc(cpu, task, false);
         self.touch(cpu);
-        if self.policies.hooks().contains(Hooks::DEQUEUE) {
-            self.dequeued.push((cpu, task));
-        }
+        self.policies.task_has_left(cpu, task);
     }
 
     /// What [`load_reaped`](Self::load_reaped) needs of the run queue, if tasks are on it whose dequeue was delayed: no
@@ -97,6 +94,40 @@ impl System<'_> {
     fn reaped(&mut self, cpu: Cpu, task: TaskId, queue: Option<&CfsRqState>) {
         self.load_reaped(cpu, task, queue);
         self.dequeued(cpu, task);
+    }
+}
+
+impl RqView for System<'_> {
+    #[inline]
+    fn nr_running(&self, cpu: Cpu) -> u32 {
+        self.cpus[cpu].nr_running
+    }
+
+    #[inline]
+    fn h_nr_delayed(&self, cpu: Cpu) -> u32 {
+        self.cpus[cpu].rq.nr_delayed()
+    }
+
+    #[inline]
+    fn cpu_load(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].pelt.avg.load_avg
+    }
+
+    #[inline]
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].pelt.runnable_load.avg
+    }
+
+    #[inline]
+    fn capacity_of(&self, cpu: Cpu) -> u64 {
+        match &self.rt {
+            None => self.model.capacity[cpu],
+            Some(rt) => rt.cpus[cpu].cpu_capacity,
+        }
+    }
+
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu].ttwu_pending
     }
 }
 

@@ -302,6 +302,14 @@ impl<S: Sink> Sim<'_, '_, S> {
 }
 
 impl System<'_> {
+    /// Whether the task's CPU is switching from it to another. A pass of balancing takes tasks under the run queue's
+    /// lock, which the switch holds until the task has left the CPU.
+    pub fn being_switched_out(&self, task: TaskId) -> bool {
+        let t = &self.tasks[task];
+        let doing = self.cpus[t.cpu].doing;
+        t.on_cpu && doing == Doing::Switch(Some(task)) && self.model.mechanisms.lock_wait
+    }
+
     /// `update_rq_avg_idle()`, 7.2: averages the idle time that ends now, if one does. Before 7.2 the same code is in
     /// `ttwu_do_activate()` (`ttwu_do_wakeup()`, 5.10). SIS_PROP's own average is updated with it, for versions that
     /// have none any more.

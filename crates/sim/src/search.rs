@@ -28,11 +28,11 @@
 
 use crate::cpu::{Doing, Waking};
 use crate::engine::Sim;
-use crate::system::{OnlyTask, System};
+use crate::system::System;
 use wakelab_events::sim::{Event, Inputs, Sink};
 use wakelab_kernel::Feature;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::select::{Cx, Decision, Reach, ScanRange, SearchPosition, Select, Wakeup};
+use wakelab_sched::select::{Cx, Decision, IdleView, Reach, ScanRange, SearchPosition, Select, Wakeup};
 
 /// How a search is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl<'m> Search<'m> {
     }
 
     /// The target of the search.
-    fn target(&self) -> Cpu {
+    pub fn target(&self) -> Cpu {
         match self.form {
             Form::Steps => self.steps().select.target(),
             Form::Position => self.position.target(),
@@ -172,7 +172,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         let decided = decision.is_some();
         let position = !decided
-            && self.sys.sched_idle.is_none()
+            && !self.sys.idle.may_be_sched_idle()
             && std::ptr::eq(wakeup.wakee.cpus_ptr, &raw const model.masks[0])
             && model.search_llcs.takes(rules, select, &wakeup);
         let search = &mut self.searches[cpu];
@@ -251,7 +251,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let llc = search.position.llc();
         let position = &mut search.position;
         let cx = Cx { rules: &self.sys.rules, wakeup, view: &self.sys };
-        position.predict(cx, &model.search_llcs, &self.sys.llc_idle[llc]);
+        position.predict(cx, &model.search_llcs, self.sys.idle.of_llc(llc));
         let last_probe = search.began + u64::from(position.probes()) * search.probe;
         let observed = if position.searches_domain() { model.observer_cost } else { 0 };
         let reach = position.reach(&model.search_llcs);
@@ -263,9 +263,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// depend on it.
     pub fn update_idle(&mut self, cpu: Cpu) {
         let idle = self.sys.available_idle_now(cpu);
-        let sched_idle = self.sys.sched_idle.is_some() && self.sys.cpus[cpu].sched_idle_rq();
-        let was = self.sys.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu));
-        if idle != self.sys.idle.test(cpu) || sched_idle != was {
+        let sched_idle = self.sys.idle.may_be_sched_idle() && self.sys.cpus[cpu].sched_idle_rq();
+        if idle != self.sys.available_idle_cpu(cpu) || sched_idle != self.sys.sched_idle_cpu(cpu) {
             self.set_idle(cpu, idle, sched_idle);
         }
     }
@@ -275,7 +274,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let llc = model.searches_of[cpu];
         let smt_mask = &model.domains.smt_mask;
-        let idle_change = model.search_llcs.idle_change(&self.sys.llc_idle, cpu, idle);
+        let idle_change = self.sys.idle.change(model, cpu, idle);
         self.bring_up_positions(model.llc_of[cpu], |entry, _| entry.reach.has(&idle_change));
         self.change_seen_by_searches(
             llc,
@@ -287,14 +286,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 let Steps { select, predicted, decision, .. } = search.steps();
                 decision.as_ref().is_some_and(|end| select.may_probe(&model.rules(), wakeup, predicted, end, cpu))
             },
-            |sys| {
-                sys.idle.assign(cpu, idle);
-                if let Some(mask) = &mut sys.sched_idle {
-                    mask.assign(cpu, sched_idle);
-                }
-                sys.idle_cores.update(&sys.idle, &model.siblings[cpu]);
-                model.search_llcs.assign(&mut sys.llc_idle, cpu, idle);
-            },
+            |sys| sys.idle.set(model, cpu, idle, sched_idle),
         );
         self.emit_detail(|_| Event::Available { cpu, available: idle, sched_idle });
     }
@@ -302,7 +294,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Tasks have left the run queue of a busy CPU, which may leave SCHED_IDLE tasks only, or one task only.
     #[inline]
     pub fn tasks_have_left(&mut self, cpu: Cpu) {
-        if self.sys.sched_idle.is_some() {
+        if self.sys.idle.may_be_sched_idle() {
             self.update_idle(cpu);
         }
         self.update_only_task(cpu);
@@ -403,26 +395,6 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
     }
 
-    /// With SIS_SHORT: the only task of a CPU may have changed, which the policy reads of the target.
-    #[inline]
-    pub fn update_only_task(&mut self, cpu: Cpu) {
-        if self.sys.only_tasks.is_some() {
-            self.set_only_task(cpu, self.sys.only_task_now(cpu));
-        }
-    }
-
-    fn set_only_task(&mut self, cpu: Cpu, task: OnlyTask) {
-        let llc = self.sys.model.searches_of[cpu];
-        let change = |sys: &mut System<'m>| {
-            if let Some(tasks) = &mut sys.only_tasks {
-                tasks[cpu] = task;
-            }
-        };
-        if self.sys.only_tasks.as_ref().is_some_and(|tasks| tasks[cpu] != task) {
-            self.change_seen_by_policies(llc, |_, search| search.target() == cpu, change);
-        }
-    }
-
     /// Brings the searches on the list of an LLC up to this moment for which `depends` holds, and notes those for which
     /// it still does then.
     fn bring_up(
@@ -471,7 +443,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             let due = search.probes_due(now);
             if search.position.made() < due {
                 let llcs = &self.sys.model.search_llcs;
-                search.position.advance(due, llcs, &self.sys.llc_idle[llc]);
+                search.position.advance(due, llcs, self.sys.idle.of_llc(llc));
                 entry.reach = search.position.reach(llcs);
                 if !depends(entry, search) {
                     continue;

@@ -526,6 +526,20 @@ impl Waking {
 }
 
 impl<'m> System<'m> {
+    /// The class's choice as `select_task_rq()` corrects it: if the task may not use that CPU, it gets the first CPU
+    /// that it may use on the node where it was, or else anywhere (`select_fallback_rq()`).
+    #[inline]
+    pub fn allowed_or_fallback(&self, task: TaskId, cpu: Cpu) -> Cpu {
+        let mask = &self.model.masks[self.tasks[task].mask];
+        if mask.test(cpu) {
+            return cpu;
+        }
+        let node = &self.model.domains.node;
+        let own = node[self.tasks[task].cpu as usize];
+        let near = mask.iter().find(|&cpu| node[cpu as usize] == own);
+        near.or(mask.first()).expect("a mask has a CPU")
+    }
+
     /// The I/O is done: the CPU where the task went to sleep does not count it any more (`try_to_wake_up()`).
     #[inline]
     pub fn io_done(&mut self, id: TaskId) {

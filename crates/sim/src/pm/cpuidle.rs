@@ -15,6 +15,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::idle::{Asking, Woken, cpuidle_poll_time};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
+use wakelab_sched::select::IdleStateView;
 use wakelab_sched::select::policy::HookView;
 
 /// The distance of the next timer if none is set, ns.
@@ -89,6 +90,22 @@ impl System<'_> {
             cpu_util: self.cpu_util_cfs(cpu),
             capacity: self.model.capacity[cpu],
         }
+    }
+}
+
+impl IdleStateView for System<'_> {
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu].curr_idle
+    }
+
+    #[inline]
+    fn idle_stamp(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].idle_stamp
+    }
+
+    #[inline]
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
+        self.idle_latency(cpu).map(|ns| (ns / 1000) as u32)
     }
 }
 

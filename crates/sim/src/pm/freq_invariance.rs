@@ -23,13 +23,19 @@ fn clock_at(time: u64, lshift: u32) -> RqClock {
     }
 }
 
-/// The run queues' clocks at the start. Returns `None` if they never differ: without governors, on CPUs of one
-/// capacity, with PELT's clock at its usual speed.
-pub fn clocks(model: &Model<'_>) -> Option<PerCpu<RqClock>> {
-    let full = model.capacity.iter().all(|&capacity| capacity == SCHED_CAPACITY_SCALE);
-    let clock = clock_at(BOOT_NS, model.pelt_lshift);
-    (model.pm.is_some() || !full || clock.lshift != 0 || model.irq_accounting)
-        .then(|| model.capacity.iter().map(|_| clock).collect())
+/// The run queues' clocks; `None` if they never differ: without governors, on CPUs of one capacity, with PELT's clock
+/// at its usual speed.
+#[derive(Debug)]
+pub struct RqClocks(Option<PerCpu<RqClock>>);
+
+impl RqClocks {
+    /// As they are at the start.
+    pub fn new(model: &Model<'_>) -> Self {
+        let full = model.capacity.iter().all(|&capacity| capacity == SCHED_CAPACITY_SCALE);
+        let clock = clock_at(BOOT_NS, model.pelt_lshift);
+        let differ = model.pm.is_some() || !full || clock.lshift != 0 || model.irq_accounting;
+        RqClocks(differ.then(|| model.capacity.iter().map(|_| clock).collect()))
+    }
 }
 
 impl System<'_> {
@@ -37,17 +43,17 @@ impl System<'_> {
     /// `rq_clock_task()`.
     #[inline]
     pub fn clock_pelt(&mut self, cpu: Cpu) -> u64 {
-        if self.clocks.is_none() {
+        if self.clocks.0.is_none() {
             return self.clock_task(cpu);
         }
         self.update_rq_clock(cpu);
-        self.clocks.as_ref().map_or(0, |clocks| clocks[cpu].rq_clock_pelt())
+        self.clocks.0.as_ref().map_or(0, |clocks| clocks[cpu].rq_clock_pelt())
     }
 
     /// `update_rq_clock()`.
     pub fn update_rq_clock(&mut self, cpu: Cpu) {
         let stolen = self.new_irq_time(cpu);
-        let Some(clocks) = &mut self.clocks else { return };
+        let Some(clocks) = &mut self.clocks.0 else { return };
         let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu].freq_scale);
         let of = &mut clocks[cpu];
         let delta = BOOT_NS + self.now - of.clock;
@@ -63,14 +69,14 @@ impl System<'_> {
         self.update_rq_clock(cpu);
         let others = |cpu: &crate::rt::RtCpu| cpu.rq.avg.util_sum + cpu.dl.avg.util_sum;
         let rt = self.rt.as_ref().map_or(0, |rt| others(&rt.cpus[cpu]));
-        if let Some(clocks) = &mut self.clocks {
+        if let Some(clocks) = &mut self.clocks.0 {
             clocks[cpu].update_idle_rq_clock_pelt(self.cpus[cpu].pelt.avg.util_sum + rt);
         }
     }
 
     /// The run queue's clocks as they were last updated.
     pub fn rq_clock(&self, cpu: Cpu) -> RqClock {
-        match &self.clocks {
+        match &self.clocks.0 {
             Some(clocks) => clocks[cpu],
             // At full speed the clocks do not differ, and it does not matter when they were last updated.
             None => clock_at(self.clock_task(cpu), 0),

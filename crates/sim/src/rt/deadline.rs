@@ -298,7 +298,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let pushable = c.curr != Some(task) && !self.sys.tasks[task].pinned;
         c.nr_running += 1;
         c.nr_rt += 1;
-        self.sys.overload |= c.nr_running > 1;
+        self.sys.rd.overload |= c.nr_running > 1;
         let Some(rt) = &mut self.sys.rt else { return };
         let deadline = rt.dl_mut(task).entity.deadline;
         let rq = &mut rt.cpus[cpu].dl;

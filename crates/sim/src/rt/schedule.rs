@@ -172,7 +172,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             let c = &mut self.sys.cpus[cpu];
             c.nr_running += 1;
             c.nr_rt += 1;
-            self.sys.overload |= c.nr_running > 1;
+            self.sys.rd.overload |= c.nr_running > 1;
         }
         self.start_rt_bandwidth();
         self.update_only_task(cpu);

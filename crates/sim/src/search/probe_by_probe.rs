@@ -8,6 +8,7 @@
 use super::*;
 use crate::model::Model;
 use crate::run::{Mechanisms, Setup};
+use crate::search_policies::OnlyTask;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wakelab_kernel::{Preset, Switches};
@@ -183,7 +184,7 @@ fn make<S: Sink>(sim: &mut Sim<'_, '_, S>, change: &Change) {
     let (nr, llcs) = (sim.sys.model.nr_cpus(), sim.sys.llcs.len() as u32);
     match *change {
         Change::Idle { cpu, idle, sched_idle } => {
-            let sched_idle = sched_idle && !idle && sim.sys.sched_idle.is_some();
+            let sched_idle = sched_idle && !idle && sim.sys.idle.may_be_sched_idle();
             sim.set_idle(cpu % nr, idle, sched_idle);
         }
         Change::IdleCores { llc, value } => sim.set_idle_cores(llc % llcs, value),
