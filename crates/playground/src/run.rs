@@ -217,7 +217,7 @@ fn letter(doing: Doing) -> char {
     match doing {
         Doing::Idle => 'i',
         Doing::IdleEntry | Doing::IdleExit => 'e',
-        Doing::Search => 's',
+        Doing::Search(_) => 's',
         Doing::Run => 'r',
         _ => 'k',
     }

@@ -2,6 +2,7 @@
 //! searches by capacity.
 
 use crate::engine::Sim;
+use crate::numbered::PerCpu;
 use crate::pm::PmModel;
 use crate::system::System;
 use crate::{PmSide, SimError, model};
@@ -10,9 +11,10 @@ use wakelab_kernel::{CapacitySearch, Feature, FeatureSet, Preset};
 use wakelab_machine::Machine;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, SdFlags};
-use wakelab_sched::energy::{EasConditions, EmPerfDomain, NoEas, PerfDomains, build_perf_domains};
+use wakelab_sched::energy::{EasConditions, EmPerfDomain, NoEas, PerfDomains, RqUtil, build_perf_domains};
+use wakelab_sched::pelt::SCHED_CAPACITY_SCALE;
 use wakelab_sched::runqueue::TaskId;
-use wakelab_sched::select::{AsymView, UtilView};
+use wakelab_sched::select::{AsymView, EnergyView, UtilView};
 
 /// Why wake-ups of such runs do not go by energy; `None` if they do.
 ///
@@ -72,13 +74,18 @@ pub fn has_own_idle_scan(kernel: &Preset, features: FeatureSet, domains: &SchedD
 
 /// By CPU: the LLC whose `has_idle_cores` is that of the CPU's `sd_balance_shared` (7.2). Where that domain has several
 /// LLCs it stands for all of them, and the first one's is used.
-pub fn idle_cores_of(kernel: &Preset, features: FeatureSet, domains: &SchedDomains, llc_of: &[u32]) -> Vec<u32> {
+pub fn idle_cores_of(
+    kernel: &Preset,
+    features: FeatureSet,
+    domains: &SchedDomains,
+    llc_of: &PerCpu<u32>,
+) -> PerCpu<u32> {
     let shares = kernel.code.capacity_search == CapacitySearch::GradedCores && features.has(Feature::ASYM_SMT);
     let of = |cpu: Cpu| {
         let level = domains.sd_balance_shared(cpu).filter(|_| shares)?;
         domains.domains[cpu as usize][level as usize].span.first()
     };
-    (0..domains.nr_cpus).map(|cpu| llc_of[of(cpu).unwrap_or(cpu) as usize]).collect()
+    (0..domains.nr_cpus).map(|cpu| llc_of[of(cpu).unwrap_or(cpu)]).collect()
 }
 
 impl System<'_> {
@@ -88,7 +95,7 @@ impl System<'_> {
     pub fn update_misfit(&mut self, cpu: Cpu, task: Option<TaskId>) {
         let model = self.model;
         if model.domains.asym_cpucap_active {
-            self.cpus[cpu as usize].misfit_task_load = model.balance.update_misfit_status(self, task, cpu);
+            self.cpus[cpu].misfit_task_load = model.balance.update_misfit_status(self, task, cpu);
         }
     }
 
@@ -96,7 +103,41 @@ impl System<'_> {
     #[inline]
     pub fn check_overutilized(&mut self, cpu: Cpu) {
         let model = self.model;
-        self.overutilized |= model.balance.becomes_overutilized(self, cpu);
+        self.rd.overutilized |= model.balance.becomes_overutilized(self, cpu);
+    }
+}
+
+impl AsymView for System<'_> {
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        self.model.capacity[cpu]
+    }
+
+    fn thermal_pressure(&self, cpu: Cpu) -> u64 {
+        self.present_pressure(cpu)
+    }
+
+    fn thermal_load_avg(&self, cpu: Cpu) -> u64 {
+        self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu].avg_hw.load_avg)
+    }
+}
+
+impl EnergyView for System<'_> {
+    fn rq_util(&self, cpu: Cpu) -> RqUtil {
+        let clamps = self.uclamp.as_ref().map_or_else(RqUtil::default, |uclamp| uclamp.rq(cpu).rq_util());
+        let Some(rt) = &self.rt else { return clamps };
+        let of = &rt.cpus[cpu];
+        RqUtil {
+            rt: self.cpu_util_rt(cpu),
+            rt_runnable: self.rt_runnable(cpu),
+            dl: self.cpu_util_dl(cpu),
+            bw_dl: (of.dl.running_bw * SCHED_CAPACITY_SCALE) >> 20,
+            irq: of.irq.avg.util_avg,
+            ..clamps
+        }
+    }
+
+    fn overutilized(&self) -> bool {
+        self.rd.overutilized
     }
 }
 
@@ -117,7 +158,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let nr_idle_scan = rules.nr_idle_scan(sum_util, sd.span_weight, sd.imbalance_pct);
         if self.sys.asym_nr_idle_scan != nr_idle_scan {
             let change = |sys: &mut System<'_>| sys.asym_nr_idle_scan = nr_idle_scan;
-            self.change_seen_by_policies(model.searches_of[cpu as usize], |_, _| true, change);
+            self.change_seen_by_policies(model.searches_of[cpu], |_, _| true, change);
         }
     }
 }

@@ -7,30 +7,31 @@ use crate::engine::Sim;
 use crate::event_queue::{TimedEvent, TimedEvents, Timeline};
 use crate::ext::{ExtState, TimerSoftirq};
 use crate::futex::Sync;
+use crate::idle::IdleCpus;
+use crate::llc::Llc;
 use crate::model::Model;
+use crate::numbered::PerTask;
 use crate::pm::Pm;
 use crate::pm::clocks::dilation;
+use crate::pm::freq_invariance::RqClocks;
 use crate::pm::rcu::{grace_period_ns, queues_callbacks};
+use crate::root_domain::RootDomain;
 use crate::sched_cache::CacheState;
 use crate::search::Search;
-use crate::system::{Llc, System};
+use crate::search_policies::SearchPolicies;
+use crate::system::System;
 use crate::task::{Of, State, Task, Wait};
 use crate::tick::Hrtimer;
 use crate::uclamp::UclampState;
 use crate::{CpuTime, Setup};
 use smallvec::SmallVec;
 use wakelab_events::sim::{NewTask, Sink};
-use wakelab_kernel::Feature;
-use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{CfsTasks, Nohz, get_sd_balance_interval};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SdFlags;
-use wakelab_sched::group_sums::GroupTable;
 use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average};
 use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
-use wakelab_sched::select::policy::PolicyStates;
-use wakelab_sched::select::{IdleCores, Select, WakeeFlips};
-use wakelab_sched::util_est_faster::FasterSite;
+use wakelab_sched::select::{Select, WakeeFlips};
 
 /// The jiffies counter at the start. The kernel's starts five minutes before it wraps. Here it has to be above the
 /// longest balance interval of a domain, because the last balance lies before the start.
@@ -48,13 +49,6 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             // At the highest frequency. pm_start() sets that with which a governor starts.
             CpuState { dilation: dilation(1, 1, capacity), ..idle_cpu.clone() }
         });
-        let llcs = model.llc_first.iter().map(|&first| Llc {
-            has_idle_cores: model.domains.smt_active,
-            // As the last balance of an idle LLC left it.
-            nr_idle_scan: model.domains.sd_llc_size[first as usize] as i32,
-            searches: Vec::new(),
-            positions: Vec::new(),
-        });
         let rules = model.rules();
         let sys = System {
             model,
@@ -62,31 +56,19 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             now: 0,
             jiffies: INITIAL_JIFFIES,
             cpus: cpus.collect(),
-            tasks: Vec::new(),
+            tasks: PerTask::default(),
             es: Entities::new(),
             channels: model.workload.channels.iter().map(|channel| Channel::new(channel, &model.mechanisms)).collect(),
             syncs: model.workload.channels.iter().map(|channel| Sync::new(channel.capacity)).collect(),
             workqueues: Vec::new(),
-            llcs: llcs.collect(),
-            idle: CpuMask::full(nr_cpus),
-            idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
-            llc_idle: model.search_llcs.idle(&CpuMask::full(nr_cpus)),
-            sched_idle: model.may_be_sched_idle().then(|| CpuMask::new(nr_cpus)),
-            only_tasks: [Feature::SIS_SHORT, Feature::SIS_SHORT_V6, Feature::SIS_PARAM]
-                .iter()
-                .any(|&feature| model.features.has(feature))
-                .then(|| vec![Default::default(); nr_cpus as usize]),
-            overload: false,
-            imbalanced: vec![SmallVec::new(); nr_cpus as usize],
-            nr_imbalanced: 0,
+            llcs: Llc::all(model),
+            idle: IdleCpus::new(model),
+            rd: RootDomain::new(model),
             probing: (0, 0),
             this_cpu: LAUNCHER,
             pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm))),
-            clocks: crate::pm::freq_invariance::clocks(model),
-            overutilized: false,
-            groups: keeps_group_sums(model).then(|| Box::new(GroupTable::new(model.domains, model.balance.rules()))),
-            policies: PolicyStates::new(&rules),
-            dequeued: SmallVec::new(),
+            clocks: RqClocks::new(model),
+            policies: SearchPolicies::new(model, &rules),
             asym_nr_idle_scan: nr_cpus as i32,
             sched_cache: CacheState::new(model, INITIAL_JIFFIES),
             uclamp: UclampState::new(model),
@@ -98,7 +80,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         };
         let mut sim = Sim {
             sys,
-            searches: vec![Search::default(); nr_cpus as usize],
+            searches: vec![Search::default(); nr_cpus as usize].into(),
             beginning: Select::default(),
             timeline: Timeline::new(nr_cpus),
             timed_events: TimedEvents::default(),
@@ -131,8 +113,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             Ok(None) => {}
             Ok(ext) => {
                 sim.sys.ext = ext;
-                // Nothing is balanced.
-                sim.sys.groups = None;
+                sim.sys.rd.keep_no_sums();
                 sim.enable_ext();
             }
             Err(error) => sim.failed = Some(error),
@@ -145,7 +126,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     fn add_launcher(&mut self) {
         let avg = init_entity_runnable_average(1024);
         let shell = self.add(Task::new(0, &[], 0, true, avg), Entity::new(Policy::Normal, 0, 0));
-        let task = &mut self.sys.tasks[shell.0 as usize];
+        let task = &mut self.sys.tasks[shell];
         (task.of, task.state) = (Of::Machine, State::Dead);
         let now = self.sys.clock_task(LAUNCHER);
         let _ = self.launcher.enqueue_task(&mut self.sys.es, now, shell, EnqueueFlags::WAKEUP);
@@ -156,9 +137,9 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     /// different times, and know how long newly idle passes take.
     fn add_domains(&mut self) {
         let model = self.sys.model;
-        for (cpu, domains) in model.domains.domains.iter().enumerate() {
+        for (cpu, domains) in (0..).zip(&model.domains.domains) {
             for (level, sd) in domains.iter().enumerate() {
-                let mut state = model.balance.sd_state(cpu as Cpu, level, INITIAL_JIFFIES, 0);
+                let mut state = model.balance.sd_state(cpu, level, INITIAL_JIFFIES, 0);
                 let smt = sd.flags.contains(SdFlags::SHARE_CPUCAPACITY);
                 state.max_newidle_lb_cost = if smt { model.costs.newidle_max_smt } else { model.costs.newidle_max_llc };
                 // Within the interval of a busy CPU, which is how CPUs come to balance at different times.
@@ -201,7 +182,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let first = self.sys.tasks.len() as u32;
         let tasks = &model.workload.tasks;
         for (task, &mask) in tasks.iter().zip(&model.task_masks) {
-            let pinned = model.masks[mask as usize].weight() == 1;
+            let pinned = model.masks[mask].weight() == 1;
             let avg = init_entity_runnable_average(0);
             let mut new = Task::new(task.program, &task.channels, mask, pinned, avg);
             new.process = task.process;
@@ -230,7 +211,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let mask = if bound { 1 + cpu } else { 0 };
         let new = Task::new(program, &[], mask, bound, init_entity_runnable_average(1024));
         let id = self.add(new, Entity::new(Policy::Normal, 0, 0));
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         (task.of, task.cpu, task.state) = (of, cpu, State::Sleeping(wait));
         id
     }
@@ -246,7 +227,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     /// Describes the task to a sink that wants inputs.
     pub fn emit_task(&mut self, id: TaskId) {
         if S::INPUTS {
-            let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
+            let (task, entity) = (&self.sys.tasks[id], &self.sys.es[id]);
             let new = NewTask {
                 task: id.0,
                 name: &self.sys.task_name(id),
@@ -254,7 +235,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
                 workload: task.workload(),
                 nice: entity.nice,
                 idle_policy: entity.is_idle(),
-                affinity: &self.sys.model.masks[task.mask as usize],
+                affinity: &self.sys.model.masks[task.mask],
                 group: entity.group,
             };
             self.sink.task(self.sys.now, &new);
@@ -268,16 +249,6 @@ fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     // A task of policy SCHED_IDLE cannot ask for a slice (fair_policy()).
     let slice = if task.idle_policy || forgets_slices { 0 } else { task.slice_ns };
     Entity::new(policy, task.nice, slice).in_group(task.group)
-}
-
-/// Whether sums over groups are kept. What leaves the fair class less changes the capacities of groups. With
-/// UTIL_EST_FASTER a CPU's utilisation changes while nothing happens there, and with control groups its load
-/// (`tg->load_avg`).
-fn keeps_group_sums(model: &Model<'_>) -> bool {
-    let faster = [FasterSite::Lb, FasterSite::SlowPath].iter().any(|site| site.is_on(model.features));
-    let realtime = model.leaves_less();
-    let control_groups = !model.workload.groups.is_empty();
-    !model.domains.asym_cpucap_active && !faster && !realtime && !control_groups
 }
 
 fn idle_cpu(model: &Model<'_>) -> CpuState {
@@ -304,7 +275,6 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         need_resched_lazy: false,
         hrtick: Hrtimer::default(),
         irqs: SmallVec::new(),
-        waking: None,
         claims: 0,
         idle_flips: WakeeFlips::default(),
         idle_stamp: 1,

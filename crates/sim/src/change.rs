@@ -83,7 +83,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         // Whoever wrote the file is not simulated, and neither is the time that it took.
         self.ext_spent();
-        if self.sys.cpus[LAUNCHER as usize].need_resched {
+        if self.sys.cpus[LAUNCHER].need_resched {
             self.kick(LAUNCHER);
         }
     }
@@ -99,7 +99,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `cpu_cgroup_css_offline()`: a group goes, which has to be empty.
     fn remove_group(&mut self, group: u32) {
-        let is_in = |id: &TaskId| self.sys.es[*id].group == group && self.sys.tasks[id.0 as usize].lives();
+        let is_in = |id: &TaskId| self.sys.es[*id].group == group && self.sys.tasks[*id].lives();
         if let Some(id) = (0..self.sys.tasks.len() as u32).map(TaskId).find(is_in) {
             let (name, task) = (&self.sys.model.workload.groups[group as usize - 1].name, self.sys.task_name(id));
             let what = format!("the control group {name} is removed while task {task} is in it (EBUSY)");
@@ -114,10 +114,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         let background = self.sys.nr_background();
         for &task in tasks {
             let id = TaskId(background + task);
-            if !self.sys.tasks[id.0 as usize].lives() {
+            if !self.sys.tasks[id].lives() {
                 continue;
             }
-            let cpu = self.sys.tasks[id.0 as usize].cpu;
+            let cpu = self.sys.tasks[id].cpu;
             let clock = self.ext_update_rq_clock(cpu);
             let refused = self.with_ext(|ext, ops| {
                 let refused = ext.cgroup_can_attach(ops, &[id], group);
@@ -150,9 +150,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let state = self.sys.ext.as_mut().expect("a scheduler is loaded");
         let unbound = std::mem::take(&mut state.unbound);
         for (id, mask) in unbound {
-            let sleeps = matches!(self.sys.tasks[id.0 as usize].state, State::Sleeping(_));
-            if self.sys.model.masks[mask as usize].test(cpu) && sleeps {
-                let task = &mut self.sys.tasks[id.0 as usize];
+            let sleeps = matches!(self.sys.tasks[id].state, State::Sleeping(_));
+            if self.sys.model.masks[mask].test(cpu) && sleeps {
+                let task = &mut self.sys.tasks[id];
                 (task.mask, task.pinned) = (mask, true);
                 self.with_ext(|ext, ops| ext.set_cpus_allowed(ops, id, mask));
             } else {
@@ -172,7 +172,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 ext.cpu_deactivate(ops, cpu);
             });
             // What was stopped is moved once the CPU has switched away from it.
-            self.sys.cpus[cpu as usize].need_resched = true;
+            self.sys.cpus[cpu].need_resched = true;
             return true;
         }
         if state.ext.rqs[cpu as usize].active {
@@ -193,8 +193,8 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// The only CPU that a task may use; if that is offline, where it goes then (`select_fallback_rq()`).
     pub fn pinned_to(&mut self, id: TaskId) -> Cpu {
-        let mask = self.sys.tasks[id.0 as usize].mask;
-        let only = self.sys.model.masks[mask as usize].first().expect("a mask has a CPU");
+        let mask = self.sys.tasks[id].mask;
+        let only = self.sys.model.masks[mask].first().expect("a mask has a CPU");
         if self.sys.scx_enabled() { self.ext_allowed_or_fallback(id, only) } else { only }
     }
 
@@ -204,7 +204,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if state.ext.is_cpu_allowed(id, chosen) {
             return chosen;
         }
-        let own = self.sys.tasks[id.0 as usize].cpu;
+        let own = self.sys.tasks[id].cpu;
         self.with_ext(|ext, ops| ext.select_fallback_rq(ops, id, own))
     }
 }

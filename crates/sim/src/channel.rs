@@ -118,8 +118,8 @@ impl Channel {
 impl<S: Sink> Sim<'_, '_, S> {
     /// Sends into a channel that may be full. Returns false if the task sleeps now.
     pub fn finds_room(&mut self, cpu: Cpu, id: TaskId, channel: u32) -> bool {
-        let queue = &mut self.sys.channels[channel as usize];
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let queue = &mut self.sys.channels[channel];
+        let task = &mut self.sys.tasks[id];
         let waited = task.calls.phase == Phase::Queued;
         if queue.is_full(waited) {
             task.calls.phase = Phase::Queued;
@@ -144,11 +144,11 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// (`unix_write_space()`), and they need room for a message.
     pub fn receive_batch(&mut self, cpu: Cpu, id: TaskId, channel: u32, room: u32, all: bool) -> bool {
         let model = self.sys.model;
-        let queue = &mut self.sys.channels[channel as usize];
+        let queue = &mut self.sys.channels[channel];
         let room = room as usize;
         queue.page = (!all).then_some(room);
         let was_full = queue.free() < room;
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         let Some(from) = queue.take() else {
             queue.queue_reader(id, task);
             self.block(cpu, id, Wait::Message(channel));

@@ -21,25 +21,28 @@ pub enum Doing {
     /// Running the task's program.
     Run,
     /// Searching for a CPU for a wakee.
-    Search,
+    Search(Waking),
     /// `ops.select_cpu()` of a scheduler of sched_ext.
-    ExtSelect,
+    ExtSelect(Waking),
     /// Waiting for CPUs that it kicked (`SCX_KICK_WAIT` of sched_ext).
     ExtKickWait,
     /// Waiting until the wakee has left its CPU (`smp_cond_load_acquire(&p->on_cpu)`).
-    Spin,
-    /// Taking another CPU's run queue lock and enqueueing, until other CPUs see the wakee there.
-    Enqueue,
+    Spin(Waking),
+    /// Taking another CPU's run queue lock and enqueueing, until other CPUs see the wakee there; and until when it
+    /// holds the lock, ns.
+    Enqueue(Waking, u64),
     /// The rest of the enqueue, until the lock is released. On the own run queue: all of it.
-    EnqueueEnd,
+    EnqueueEnd(Waking),
     /// Putting the wakee on another CPU's wakelist.
-    WakelistSend,
+    WakelistSend(Waking),
     /// Enqueueing what others put on this CPU's wakelist.
     WakelistFlush,
     /// A wake-up of a task that has not left its run queue (`ttwu_runnable()`).
     WakeRunnable,
     /// A wake-up of a task whose dequeue was delayed, until it takes that run queue's lock.
-    WakeDelayed,
+    WakeDelayed(Waking),
+    /// A wake-up has ended, and at the same moment the CPU goes on.
+    WakeEnded,
     /// Waiting for the lock of the own run queue in `__schedule()`.
     LockSchedule(Prev),
     /// A pass of newly idle balancing.
@@ -56,6 +59,23 @@ pub enum Doing {
     NohzBalance,
     /// Handling an interrupt of the workload, or its softirq.
     Interrupt,
+}
+
+impl Doing {
+    /// The wake-up under way.
+    #[inline]
+    pub fn waking(&self) -> Option<&Waking> {
+        match self {
+            Doing::Search(waking)
+            | Doing::ExtSelect(waking)
+            | Doing::Spin(waking)
+            | Doing::Enqueue(waking, _)
+            | Doing::EnqueueEnd(waking)
+            | Doing::WakelistSend(waking)
+            | Doing::WakeDelayed(waking) => Some(waking),
+            _ => None,
+        }
+    }
 }
 
 /// An interrupt that is pending.
@@ -95,7 +115,7 @@ pub enum Interrupted {
 }
 
 /// A wake-up under way on a CPU.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waking {
     /// Who is woken.
     pub wakee: TaskId,
@@ -113,8 +133,6 @@ pub struct Waking {
     pub selected: bool,
     /// The wake-up moved the wakee to another CPU.
     pub migrated: bool,
-    /// Until when the wake-up holds the run queue's lock, ns.
-    pub until: u64,
 }
 
 /// Newly idle balancing under way.
@@ -182,8 +200,6 @@ pub struct CpuState {
     pub irqs: SmallVec<[Irq; 2]>,
     /// `rq->cfs_tasks`.
     pub cfs_tasks: CfsTasks,
-    /// The wake-up under way.
-    pub waking: Option<Waking>,
     /// `rq->wake_stamp`, jiffies.
     pub wake_stamp: u64,
     /// `rq->avg_idle`, ns.
@@ -196,6 +212,8 @@ pub struct CpuState {
     pub avg_scan_cost: u64,
     /// `rq->next_balance`, jiffies.
     pub next_balance: u64,
+    /// `rq->active_balance`: a stopper is on its way to push the running task to this CPU.
+    pub active_balance: Option<Cpu>,
     /// The run queue's averages.
     pub pelt: CfsRqPelt,
     /// The run queue.
@@ -214,9 +232,7 @@ pub struct CpuState {
     pub newidle: Newidle,
     /// By level: this CPU's state of the domain.
     pub sd: SmallVec<[SdBalance; 3]>,
-    /// `rq->active_balance`: a stopper is on its way to push the running task to this CPU.
-    pub active_balance: Option<Cpu>,
-    /// It is to push only a task that prefers that CPU's LLC.
+    /// The stopper is to push only a task that prefers that CPU's LLC.
     pub active_llc: bool,
     /// `rq->nr_iowait`.
     pub nr_iowait: u32,
@@ -232,4 +248,5 @@ pub struct CpuState {
 
 // Pointers are half as wide in a browser, where fewer lines are read.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(std::mem::offset_of!(CpuState, irqs) == 128 && std::mem::offset_of!(CpuState, pelt) == 256);
+const _: () =
+    assert!(std::mem::offset_of!(CpuState, not_running) == 128 && std::mem::offset_of!(CpuState, pelt) == 256);

@@ -23,6 +23,7 @@
 use crate::cpu::{Doing, Interrupted, Irq};
 use crate::event_queue::{NEVER, TimedEvent, TimedEvents, Timeline};
 use crate::ext::KickWait;
+use crate::numbered::PerCpu;
 use crate::search::Search;
 use crate::system::System;
 use crate::task::{State, Task};
@@ -55,8 +56,8 @@ const INSTANT_EVENTS_EACH: u64 = 64;
 /// A run: the system, what happens next, and the counts that the outcome reports.
 pub struct Sim<'m, 's, S> {
     pub sys: System<'m>,
-    /// By CPU: its search for an idle CPU, if one is under way.
-    pub searches: Vec<Search<'m>>,
+    /// The searches for an idle CPU of the CPUs that wake.
+    pub searches: PerCpu<Search<'m>>,
     /// Memory of [`begin_search`](Self::begin_search).
     pub beginning: Select,
     /// The next event of each CPU.
@@ -230,8 +231,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     #[inline]
     pub fn at(&mut self, time: u64, what: TimedEvent) {
         if let (Some(pm), TimedEvent::Timer(task)) = (&mut self.sys.pm, what) {
-            let cpu = self.sys.tasks[task.0 as usize].cpu;
-            pm.cpus[cpu as usize].timers.insert((time, task.0));
+            let cpu = self.sys.tasks[task].cpu;
+            pm.cpus[cpu].timers.insert((time, task.0));
         }
         self.timed_events.push(time, what);
     }
@@ -293,11 +294,11 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// A task's timer expires.
     #[inline]
     pub fn timer_interrupts(&mut self, task: TaskId) {
-        let cpu = self.sys.tasks[task.0 as usize].cpu;
+        let cpu = self.sys.tasks[task].cpu;
         if let Some(pm) = &mut self.sys.pm {
             // The task may have moved to another CPU since the timer was set.
             let at = (self.sys.now, task.0);
-            if !pm.cpus[cpu as usize].timers.remove(&at) {
+            if !pm.cpus[cpu].timers.remove(&at) {
                 pm.cpus.iter_mut().any(|cpu| cpu.timers.remove(&at));
             }
         }
@@ -308,12 +309,12 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// What the CPU was doing has ended.
     fn step(&mut self, cpu: Cpu) {
         self.sys.this_cpu = cpu;
-        match self.sys.cpus[cpu as usize].doing {
+        match self.sys.cpus[cpu].doing {
             Doing::Run => self.run_ends(cpu),
-            Doing::Search => self.search_ends(cpu),
-            Doing::ExtSelect => self.ext_selected(cpu),
-            Doing::Enqueue => self.enqueue_seen(cpu),
-            Doing::EnqueueEnd => self.enqueue_ends(cpu),
+            Doing::Search(waking) => self.search_ends(cpu, waking),
+            Doing::ExtSelect(waking) => self.chosen(cpu, waking, waking.dest, None, self.sys.now, [None; 2]),
+            Doing::Enqueue(waking, until) => self.enqueue_seen(cpu, waking, until),
+            Doing::EnqueueEnd(waking) => self.enqueue_ends(cpu, waking),
             Doing::LockSchedule(prev) => self.pick(cpu, prev),
             Doing::Newidle => self.newidle_ends(cpu),
             Doing::NewidleLock => self.newidle_picks(cpu),
@@ -323,13 +324,15 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.cpuidle_left(cpu);
                 self.proceed(cpu);
             }
-            Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance | Doing::PickedAgain => self.proceed(cpu),
-            Doing::WakeDelayed => self.wake_delayed(cpu),
+            Doing::WakeRunnable | Doing::WakeEnded | Doing::Fork | Doing::NohzBalance | Doing::PickedAgain => {
+                self.proceed(cpu);
+            }
+            Doing::WakeDelayed(waking) => self.wake_delayed(cpu, waking),
             Doing::Interrupt => self.interrupt_ends(cpu),
-            Doing::WakelistSend => self.wakelist_sent(cpu),
+            Doing::WakelistSend(waking) => self.wakelist_sent(cpu, waking),
             Doing::WakelistFlush => self.wakelist_flushed(cpu),
             Doing::Idle => self.polled(cpu),
-            Doing::Spin | Doing::ExtKickWait => self.timeline.set(cpu, NEVER),
+            Doing::Spin(_) | Doing::ExtKickWait => self.timeline.set(cpu, NEVER),
         }
     }
 
@@ -344,20 +347,20 @@ impl<S: Sink> Sim<'_, '_, S> {
     #[inline]
     pub fn begin_until(&mut self, cpu: Cpu, doing: Doing, time: u64) {
         self.account(cpu);
-        self.sys.cpus[cpu as usize].doing = doing;
+        self.sys.cpus[cpu].doing = doing;
         self.timeline.set(cpu, time);
     }
 
     /// How long `cost` ns of work take on the CPU as it is now.
     #[inline]
     pub fn slowed(&self, cpu: Cpu, cost: u64) -> u64 {
-        self.sys.cpus[cpu as usize].time_of(cost)
+        self.sys.cpus[cpu].time_of(cost)
     }
 
     /// Accounts the CPU's time up to now to what it does, and subtracts the work that was done from its task's.
     #[inline]
     pub fn account(&mut self, cpu: Cpu) {
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         let wall = self.sys.now - c.since;
         if wall == 0 {
             return;
@@ -374,7 +377,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// done before each. `left` is what was left of the stretch at the beginning of that time.
     fn account_marks(&mut self, id: TaskId, wall: u64, left: u64, done: u64) {
         let from = self.sys.now - wall;
-        while let task = &mut self.sys.tasks[id.0 as usize]
+        while let task = &mut self.sys.tasks[id]
             && let Some((at, mark)) = task.first_mark()
             && let after = task.gathered - at
             && after >= left - done
@@ -389,9 +392,9 @@ impl<S: Sink> Sim<'_, '_, S> {
     #[inline(never)]
     fn account_run(&mut self, cpu: Cpu, wall: u64) {
         let model = self.sys.model;
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         let id = c.curr.expect("a task runs");
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         let at_end = self.timeline.get(cpu) <= self.sys.now;
         let done = if at_end { task.left } else { c.work_in(wall).min(task.left) };
         debug_assert!(done <= c.work_in(wall), "CPU {cpu} has done {done} ns of work in {wall} ns");
@@ -415,21 +418,21 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The CPU becomes busy or idle, which changes the speed of its SMT siblings.
     pub fn sibling_busy(&mut self, cpu: Cpu, busy: bool) {
         let model = self.sys.model;
-        let siblings = &model.siblings[cpu as usize];
+        let siblings = &model.siblings[cpu];
         for &sibling in siblings.iter().filter(|&&sibling| sibling != cpu) {
-            let others = siblings.iter().filter(|&&other| {
-                other != sibling && other != cpu && self.sys.cpus[other as usize].doing != Doing::Idle
-            });
+            let others = siblings
+                .iter()
+                .filter(|&&other| other != sibling && other != cpu && self.sys.cpus[other].doing != Doing::Idle);
             let slowdown = model.slowdown(others.count() as u64 + u64::from(busy));
-            if self.sys.cpus[sibling as usize].slowdown == slowdown {
+            if self.sys.cpus[sibling].slowdown == slowdown {
                 continue;
             }
-            if self.sys.cpus[sibling as usize].doing == Doing::Run {
+            if self.sys.cpus[sibling].doing == Doing::Run {
                 self.account(sibling);
-                self.sys.cpus[sibling as usize].slowdown = slowdown;
+                self.sys.cpus[sibling].slowdown = slowdown;
                 self.set_run_end(sibling);
             } else {
-                self.sys.cpus[sibling as usize].slowdown = slowdown;
+                self.sys.cpus[sibling].slowdown = slowdown;
             }
         }
     }
@@ -437,8 +440,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Sets the end of the running task's stretch, by what is left of it and the speed of now.
     #[inline]
     pub fn set_run_end(&mut self, cpu: Cpu) {
-        let c = &self.sys.cpus[cpu as usize];
-        let left = self.sys.tasks[c.curr.expect("a task runs").0 as usize].left;
+        let c = &self.sys.cpus[cpu];
+        let left = self.sys.tasks[c.curr.expect("a task runs")].left;
         self.timeline.set(cpu, self.sys.now + c.time_until_done(left));
     }
 
@@ -448,8 +451,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if !self.sys.is_in_tick(cpu, irq) && !self.sys.needs_no_interrupt(cpu, irq) {
             self.sys.count_interrupt(cpu);
         }
-        self.sys.cpus[cpu as usize].irqs.push(irq);
-        match self.sys.cpus[cpu as usize].doing {
+        self.sys.cpus[cpu].irqs.push(irq);
+        match self.sys.cpus[cpu].doing {
             Doing::Run => {
                 self.account(cpu);
                 self.proceed(cpu);
@@ -476,7 +479,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if kick_waits == KickWait::InIrq {
                 return self.begin_until(cpu, Doing::ExtKickWait, NEVER);
             }
-            let c = &mut self.sys.cpus[cpu as usize];
+            let c = &mut self.sys.cpus[cpu];
             if !c.irqs.is_empty() {
                 mode = Mode::Kernel;
                 match c.irqs.remove(0) {

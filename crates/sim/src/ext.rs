@@ -9,10 +9,11 @@
 //! its way to the chosen CPU, that of `ops.enqueue()` while the run queue's lock is held, that of `ops.dispatch()` with
 //! the switch.
 
-use crate::cpu::{Doing, Irq};
+use crate::cpu::{Doing, Irq, Waking};
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::model::Model;
+use crate::numbered::PerTask;
 use crate::system::{BOOT_NS, System};
 use crate::task::{Of, State};
 use crate::{Setup, SimError};
@@ -92,8 +93,8 @@ pub struct ExtState {
     ops: Box<dyn Ops>,
     /// The CPU and the task that forks there, if its own program is not at a fork.
     forker: Option<(Cpu, TaskId)>,
-    /// By task: the CPU from whose run queue it was moved last, and when that run queue's lock is free, ns.
-    moved: Vec<(Cpu, u64)>,
+    /// The CPU from whose run queue a task was moved last, and when that run queue's lock is free, ns.
+    moved: PerTask<(Cpu, u64)>,
 }
 
 impl fmt::Debug for ExtState {
@@ -114,10 +115,10 @@ impl ExtState {
         let named = |error| SimError::Scheduler(format!("{}: {error}", scheduler.name()));
         let distance = |a: u32, b: u32| topology.node_distance[a as usize][b as usize];
         let idle = IdleTopology::new(model.domains, distance);
-        let ext =
-            Ext::new(rules, declared, ext_costs(&setup.machine.scx_costs), idle, model.masks.clone()).map_err(named)?;
+        let ext = Ext::new(rules, declared, ext_costs(&setup.machine.scx_costs), idle, model.masks.to_vec())
+            .map_err(named)?;
         let ext = ext.with_line_cost(line_cost(setup.machine, model));
-        let (leaving, unbound, moved) = (Vec::new(), Vec::new(), Vec::new());
+        let (leaving, unbound, moved) = (Vec::new(), Vec::new(), PerTask::default());
         Ok(Some(Box::new(ExtState { ext, leaving, unbound, ops, forker: None, moved })))
     }
 }
@@ -299,25 +300,24 @@ impl System<'_> {
         Priorities { policy, prio, static_prio: static_prio.cast_unsigned() }
     }
 
-    /// Whether the wakee of a CPU may not go by the wakelist (`scx_allow_ttwu_queue()`).
+    /// Whether a wakee may not go by the wakelist (`scx_allow_ttwu_queue()`).
     #[inline]
-    pub fn ext_forbids_wakelist(&self, cpu: Cpu) -> bool {
+    pub fn ext_forbids_wakelist(&self, wakee: TaskId) -> bool {
         let Some(state) = &self.ext else { return false };
-        let wakee = self.cpus[cpu as usize].waking.map(|waking| waking.wakee);
-        !state.ext.allow_ttwu_queue() && wakee.is_none_or(|wakee| self.is_ext(wakee))
+        !state.ext.allow_ttwu_queue() && self.is_ext(wakee)
     }
 
     /// Whether a task is what another CPU runs, or switches to.
     pub fn runs_elsewhere(&self, cpu: Cpu, task: TaskId) -> bool {
-        let other = self.tasks[task.0 as usize].cpu;
-        other != cpu && self.cpus[other as usize].curr == Some(task)
+        let other = self.tasks[task].cpu;
+        other != cpu && self.cpus[other].curr == Some(task)
     }
 
     /// Whether an idle CPU has a task of its run queue to run. Under sched_ext those may wait in queues from which
     /// another CPU takes them: the CPU then waits to be asked.
     #[inline]
     pub fn has_queued(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].nr_running != 0 && self.ext.is_none()
+        self.cpus[cpu].nr_running != 0 && self.ext.is_none()
     }
 }
 
@@ -334,7 +334,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         state.ext.now = self.sys.now;
         state.ext.this_cpu = this_cpu;
         let forker = state.forker.filter(|&(cpu, _)| cpu == this_cpu).map(|(_, forker)| forker);
-        state.ext.current = forker.or(self.sys.cpus[this_cpu as usize].curr);
+        state.ext.current = forker.or(self.sys.cpus[this_cpu].curr);
         state.ext.preempt_count = self.ext_preempt_count(this_cpu);
         let result = f(&mut state.ext, &mut *state.ops);
         let mut requests = state.ext.take_requests();
@@ -359,20 +359,20 @@ impl<S: Sink> Sim<'_, '_, S> {
             match request {
                 Request::Moved { task, from, to } => {
                     self.emit(|_| Event::Migrate { task: task.0, from, to });
-                    self.sys.tasks[task.0 as usize].cpu = to;
+                    self.sys.tasks[task].cpu = to;
                     self.note_moved(task, from);
                     // deactivate_task() and activate_task() bring the clocks up to date.
                     for cpu in [from, to] {
                         self.ext_update_rq_clock(cpu);
                     }
-                    self.sys.cpus[from as usize].nr_running -= 1;
+                    self.sys.cpus[from].nr_running -= 1;
                     self.start_ext_server(to);
-                    self.sys.cpus[to as usize].nr_running += 1;
+                    self.sys.cpus[to].nr_running += 1;
                     self.update_idle(from);
                     self.update_idle(to);
                 }
                 Request::AllCpus(id) => {
-                    let task = &mut self.sys.tasks[id.0 as usize];
+                    let task = &mut self.sys.tasks[id];
                     let mask = std::mem::replace(&mut task.mask, 0);
                     task.pinned = false;
                     if !task.workload()
@@ -388,7 +388,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 }
                 // The CPU that advances may be in the middle of its pick.
                 Request::KickSynced(cpu) => self.at(self.sys.now, TimedEvent::ExtKickSynced(cpu)),
-                Request::ReschedNext(cpu) => self.sys.cpus[cpu as usize].need_resched = true,
+                Request::ReschedNext(cpu) => self.sys.cpus[cpu].need_resched = true,
                 Request::Resched(cpu) => {
                     if self.sys.note_resched(cpu, Resched::Now).is_now() {
                         self.resched(this_cpu, cpu);
@@ -435,7 +435,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return true;
         }
         let now = self.sys.now;
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         if c.passes == 0 {
             c.passes_since = now;
         }
@@ -475,7 +475,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// A CPU that waits for others may have nobody to wait for any more.
     pub fn ext_kick_synced(&mut self, cpu: Cpu) {
-        if self.sys.cpus[cpu as usize].doing == Doing::ExtKickWait {
+        if self.sys.cpus[cpu].doing == Doing::ExtKickWait {
             self.account(cpu);
             self.proceed(cpu);
         }
@@ -484,23 +484,20 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Whoever moves a task takes the lock of the run queue that it leaves (`unlink_dsq_and_lock_src_rq()`, 6.12 and
     /// 7.2). A CPU that still switches away from the task holds that lock.
     fn note_moved(&mut self, task: TaskId, from: Cpu) {
-        let free = self.sys.cpus[from as usize].lock_free;
+        let free = self.sys.cpus[from].lock_free;
         let Some(state) = &mut self.sys.ext else { return };
-        let at = task.0 as usize;
-        if state.moved.len() <= at {
-            state.moved.resize(at + 1, (from, 0));
-        }
+        let moved = state.moved.reach(task, (from, 0));
         // Who moves it on does not wait for less.
-        if self.sys.cpus[state.moved[at].0 as usize].doing != Doing::Switch(Some(task)) {
-            state.moved[at] = (from, free);
+        if self.sys.cpus[moved.0].doing != Doing::Switch(Some(task)) {
+            *moved = (from, free);
         }
     }
 
     /// How long a CPU that has picked a task waits until the CPU that it was moved from has switched away, ns.
     pub fn ext_waits_for_move(&mut self, next: Option<TaskId>) -> u64 {
         let (Some(state), Some(next)) = (&self.sys.ext, next) else { return 0 };
-        let Some(&(rq, free)) = state.moved.get(next.0 as usize) else { return 0 };
-        let c = &self.sys.cpus[rq as usize];
+        let Some(&(rq, free)) = state.moved.get(next) else { return 0 };
+        let c = &self.sys.cpus[rq];
         // What its pick has deferred, and moved so, was moved before the length of the switch was known.
         let switches = c.doing == Doing::Switch(Some(next));
         let ns = if switches { free.max(c.lock_free) } else { free }.saturating_sub(self.sys.now);
@@ -512,9 +509,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `preempt_count()` of a CPU that wakes a task.
     fn ext_preempt_count(&self, cpu: Cpu) -> u32 {
-        let c = &self.sys.cpus[cpu as usize];
-        match c.waking.filter(|waking| !waking.in_task) {
-            Some(_) if c.curr.is_some_and(|task| self.sys.tasks[task.0 as usize].in_softirq) => SOFTIRQ_OFFSET,
+        let c = &self.sys.cpus[cpu];
+        match c.doing.waking().filter(|waking| !waking.in_task) {
+            Some(_) if c.curr.is_some_and(|task| self.sys.tasks[task].in_softirq) => SOFTIRQ_OFFSET,
             Some(_) => HARDIRQ_OFFSET,
             None => 0,
         }
@@ -541,7 +538,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// What operations have taken is done by this CPU before it goes on.
     #[inline]
     pub fn ext_owes(&mut self, cpu: Cpu) {
-        self.sys.cpus[cpu as usize].debt += self.ext_spent();
+        self.sys.cpus[cpu].debt += self.ext_spent();
     }
 
     /// Returns the counts so far ([`Outcome::scheduler`](crate::Outcome::scheduler)).
@@ -586,7 +583,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             (0..self.sys.model.nr_cpus()).for_each(|cpu| self.sys.cpufreq_update_util(cpu, false));
         }
         // Nothing of the shell that forks the workload is simulated but its moments on its CPU.
-        let exists = |id: &u32| *id == SHELL.0 || self.sys.tasks[*id as usize].lives();
+        let exists = |id: &u32| *id == SHELL.0 || self.sys.tasks[TaskId(*id)].lives();
         let existing: Vec<u32> = (0..self.sys.tasks.len() as u32).filter(exists).collect();
         existing.iter().for_each(|&id| self.ext_prepare_task(TaskId(id), false));
         for id in existing {
@@ -615,10 +612,10 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `scx_init_task()`.
     pub fn ext_prepare_task(&mut self, id: TaskId, fork: bool) {
-        let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
+        let (task, entity) = (&self.sys.tasks[id], &self.sys.es[id]);
         // Kworkers are bound to their CPUs, and named after them (`format_worker_id()`, 7.2).
         let program = match task.of {
-            Of::Machine => self.sys.model.programs[task.program as usize].name.as_str(),
+            Of::Machine => self.sys.model.programs[task.program].name.as_str(),
             Of::Workload | Of::Workqueue => "",
         };
         let kworker = task.of == Of::Workqueue || program == "kworker";
@@ -636,7 +633,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             kthread: !task.workload() && program != "daemon" && id != SHELL,
             kworker,
             priorities: self.sys.priorities(id),
-            cpus_ptr: self.sys.model.masks[task.mask as usize].clone(),
+            cpus_ptr: self.sys.model.masks[task.mask].clone(),
         };
         let (cpu, mask, weight, group) = (task.cpu, task.mask, u64::from(entity.load.weight), entity.group);
         self.with_ext(|ext, ops| {
@@ -648,24 +645,19 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// `select_task_rq_scx()` for a wake-up.
-    pub fn ext_select(&mut self, cpu: Cpu) {
-        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+    pub fn ext_select(&mut self, cpu: Cpu, waking: Waking) {
+        // The operation may ask for the context in which it is called.
+        self.account(cpu);
+        self.sys.cpus[cpu].doing = Doing::ExtSelect(waking);
         let mut flags = SCX_WAKE_TTWU;
         if waking.sync {
             flags |= SCX_WAKE_SYNC;
         }
-        let prev_cpu = self.sys.tasks[waking.wakee.0 as usize].cpu;
+        let prev_cpu = self.sys.tasks[waking.wakee].cpu;
         let chosen = self.with_ext(|ext, ops| ext.select_task_rq(ops, waking.wakee, prev_cpu, flags));
         let dest = self.ext_allowed_or_fallback(waking.wakee, chosen);
-        self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").dest = dest;
         let cost = self.sys.model.costs.wakeup + self.ext_spent();
-        self.begin(cpu, Doing::ExtSelect, cost);
-    }
-
-    /// `ops.select_cpu()` has returned.
-    pub fn ext_selected(&mut self, cpu: Cpu) {
-        let dest = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way").dest;
-        self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
+        self.begin(cpu, Doing::ExtSelect(Waking { dest, ..waking }), cost);
     }
 
     /// What operations have taken while the waker held the lock of `dest`: others wait for it as much longer. Returns
@@ -677,7 +669,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let spent = self.ext_spent();
         let held = self.slowed(cpu, spent);
-        self.sys.cpus[dest as usize].lock_free += held;
+        self.sys.cpus[dest].lock_free += held;
         held
     }
 
@@ -685,14 +677,14 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn ext_fork(&mut self, this_cpu: Cpu, parent: Option<(Cpu, TaskId)>, id: TaskId) {
         self.sys.this_cpu = this_cpu;
         if parent.is_none() {
-            let forker = self.sys.tasks[id.0 as usize].forker.unwrap_or(SHELL);
+            let forker = self.sys.tasks[id].forker.unwrap_or(SHELL);
             self.ext_forker_runs(this_cpu, forker);
         }
         // scx_fork() and scx_post_fork()
         self.ext_prepare_task(id, true);
         self.with_ext(|ext, ops| ext.enable_task(ops, id, false));
         let cpu = self.ext_select_fork(this_cpu, id);
-        self.sys.tasks[id.0 as usize].cpu = cpu;
+        self.sys.tasks[id].cpu = cpu;
         let resched = self.ext_activate(cpu, id, false, WakeFlags::FORK);
         self.emit(|_| Event::Enqueue { cpu, task: id.0 });
         self.update_idle(cpu);
@@ -700,7 +692,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let spent = self.ext_spent();
         match parent {
             Some((this_cpu, _)) => {
-                self.sys.cpus[this_cpu as usize].debt += spent;
+                self.sys.cpus[this_cpu].debt += spent;
                 if self.sys.note_resched(cpu, resched).is_now() {
                     self.resched(this_cpu, cpu);
                 }
@@ -731,7 +723,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `select_task_rq_scx()` of a fork.
     fn ext_select_fork(&mut self, this_cpu: Cpu, id: TaskId) -> Cpu {
-        let task = &self.sys.tasks[id.0 as usize];
+        let task = &self.sys.tasks[id];
         if task.pinned {
             return self.pinned_to(id);
         }
@@ -752,9 +744,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let wakes = !wake_flags.contains(WakeFlags::FORK);
         let selected = wake_flags.contains(crate::try_to_wake_up::WF_RQ_SELECTED);
         self.sys.es[id].on_rq = true;
-        self.sys.tasks[id.0 as usize].state = State::Runnable;
+        self.sys.tasks[id].state = State::Runnable;
         self.start_ext_server(cpu);
-        self.sys.cpus[cpu as usize].nr_running += 1;
+        self.sys.cpus[cpu].nr_running += 1;
         self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| {
             let mut flags = DEQUEUE_NOCLOCK;
@@ -771,7 +763,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             ext.enqueue_task(ops, cpu, id, flags);
         });
-        if self.sys.cpus[cpu as usize].curr_idle { Resched::Now } else { Resched::No }
+        if self.sys.cpus[cpu].curr_idle { Resched::Now } else { Resched::No }
     }
 
     /// The previous task of a schedule sleeps or exits (`dequeue_task_scx()`).
@@ -784,12 +776,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         });
         let e = &mut self.sys.es[id];
         (e.on_rq, e.sum_exec_runtime) = (false, ran);
-        self.sys.cpus[cpu as usize].nr_running -= 1;
+        self.sys.cpus[cpu].nr_running -= 1;
     }
 
     /// A task of the class joins a run queue: the first starts the class's server (`dl_server_start()`).
     fn start_ext_server(&mut self, cpu: Cpu) {
-        if self.sys.rt.is_some() && self.sys.cpus[cpu as usize].h_nr_queued() == 0 {
+        if self.sys.rt.is_some() && self.sys.cpus[cpu].h_nr_queued() == 0 {
             self.start_fair_server(cpu);
         }
     }
@@ -804,13 +796,13 @@ impl<S: Sink> Sim<'_, '_, S> {
             return Some(next);
         }
         let above = self.sys.rt.as_ref().is_some_and(|rt| {
-            let of = &rt.cpus[cpu as usize];
+            let of = &rt.cpus[cpu];
             of.dl.pick().is_some() || of.rq.pick().is_some()
         });
         let next = self.ext_pick(cpu, !above);
         let Some(rt) = self.sys.rt.as_mut().filter(|_| next.is_none()) else { return next };
         // ext_server_pick_task() has found nobody, which stops the server (pick_task_dl()).
-        rt.cpus[cpu as usize].server.stop();
+        rt.cpus[cpu].server.stop();
         let next = self.sys.pick_rt(cpu, prev)?;
         self.ext_preempted(cpu, next);
         Some(next)
@@ -834,9 +826,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let clock = self.ext_update_rq_clock(cpu);
         // A tick asks for the schedule before its handler is over, which the debt has: the next task begins only then,
         // so that a slice of whole ticks is not over at as many ticks, but at the one after.
-        let debt = self.sys.cpus[cpu as usize].debt;
+        let debt = self.sys.cpus[cpu].debt;
         let clock = clock + self.slowed(cpu, debt);
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         (c.need_resched, c.need_resched_lazy) = (false, false);
         if self.ext_pick_offline(cpu, clock) {
             return None;
@@ -887,7 +879,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         });
         let e = &mut self.sys.es[id];
         (e.on_rq, e.sum_exec_runtime) = (false, ran);
-        self.sys.cpus[cpu as usize].nr_running -= 1;
+        self.sys.cpus[cpu].nr_running -= 1;
         self.ext_owes(cpu);
     }
 
@@ -897,11 +889,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         let joins = Joins {
             priorities: self.sys.priorities(id),
             weight: u64::from(e.load.weight),
-            mask: self.sys.tasks[id.0 as usize].mask,
+            mask: self.sys.tasks[id].mask,
             sum_exec_runtime: e.sum_exec_runtime,
         };
         self.start_ext_server(cpu);
-        self.sys.cpus[cpu as usize].nr_running += 1;
+        self.sys.cpus[cpu].nr_running += 1;
         self.sys.es[id].on_rq = true;
         let clock = self.ext_update_rq_clock(cpu);
         self.with_ext(|ext, ops| ext.switching_to(ops, cpu, id, joins, clock));
@@ -954,19 +946,19 @@ impl<S: Sink> Sim<'_, '_, S> {
             ext.preempted_by_class(ops, cpu, SCX_CPU_PREEMPT_STOP);
             ext.move_queued_task(ops, id, target);
         });
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         (task.on_cpu, task.cpu) = (false, target);
         self.emit(|_| Event::Migrate { task: id.0, from: cpu, to: target });
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         c.curr = None;
         c.nr_running -= 1;
         c.debt += 2 * self.sys.model.costs.context_switch;
         self.start_ext_server(target);
-        self.sys.cpus[target as usize].nr_running += 1;
+        self.sys.cpus[target].nr_running += 1;
         self.update_idle(cpu);
         self.update_idle(target);
         let next = self.ext_pick_next(cpu, Prev::Runs);
-        if self.sys.cpus[target as usize].curr_idle {
+        if self.sys.cpus[target].curr_idle {
             self.kick(target);
         }
         self.picked(cpu, next);
@@ -981,14 +973,14 @@ impl<S: Sink> Sim<'_, '_, S> {
             *stale = stale.saturating_sub(1);
             return;
         }
-        self.sys.cpus[cpu as usize].timer_softirq.expired.push_back(number);
+        self.sys.cpus[cpu].timer_softirq.expired.push_back(number);
         self.ext_raise_timer_softirq(cpu);
     }
 
     /// `hrtimer_interrupt()` raises HRTIMER_SOFTIRQ, which serves one timer after the other: none while the function of
     /// another runs.
     fn ext_raise_timer_softirq(&mut self, cpu: Cpu) {
-        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        let softirq = &mut self.sys.cpus[cpu].timer_softirq;
         if softirq.expired.is_empty() || std::mem::replace(&mut softirq.raised, true) {
             return;
         }
@@ -1007,17 +999,17 @@ impl<S: Sink> Sim<'_, '_, S> {
             return self.interrupt(cpu, Irq::ExtTimer);
         }
         // hrtimers_cpu_dying()
-        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        let softirq = &mut self.sys.cpus[cpu].timer_softirq;
         softirq.raised = false;
         let expired = std::mem::take(&mut softirq.expired);
-        self.sys.cpus[to as usize].timer_softirq.expired.extend(expired);
+        self.sys.cpus[to].timer_softirq.expired.extend(expired);
         self.ext_raise_timer_softirq(to);
     }
 
     /// The CPU runs the function of the timer that has expired first.
     pub fn ext_timer(&mut self, cpu: Cpu) {
-        let (now, before) = (self.sys.now, self.sys.cpus[cpu as usize].debt);
-        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        let (now, before) = (self.sys.now, self.sys.cpus[cpu].debt);
+        let softirq = &mut self.sys.cpus[cpu].timer_softirq;
         softirq.raised = false;
         let Some(number) = softirq.expired.pop_front() else { return };
         if softirq.until < now {
@@ -1040,8 +1032,8 @@ impl<S: Sink> Sim<'_, '_, S> {
             ops.timer(ext, number);
         });
         self.ext_owes(cpu);
-        let took = self.slowed(cpu, self.sys.cpus[cpu as usize].debt - before);
-        let softirq = &mut self.sys.cpus[cpu as usize].timer_softirq;
+        let took = self.slowed(cpu, self.sys.cpus[cpu].debt - before);
+        let softirq = &mut self.sys.cpus[cpu].timer_softirq;
         softirq.until = now + took;
         if !softirq.expired.is_empty() {
             softirq.raised = true;

@@ -6,7 +6,7 @@ use crate::boot::LAUNCHER;
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
-use crate::system::GroupsRead;
+use crate::root_domain::GroupsRead;
 use crate::task::Task;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_machine::Distance;
@@ -24,7 +24,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.failed = Some(SimError::Workload(what + "; expected a change of policy before it"));
             return;
         }
-        let p = &mut self.sys.tasks[parent.0 as usize];
+        let p = &mut self.sys.tasks[parent];
         p.children += 1;
         let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
         child.process = p.process;
@@ -44,9 +44,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// The CPU on which a task is forked.
     pub fn forks_on(&self, parent: Option<(Cpu, TaskId)>, id: TaskId) -> Cpu {
-        match (parent, self.sys.tasks[id.0 as usize].forker) {
+        match (parent, self.sys.tasks[id].forker) {
             (Some((cpu, _)), _) => cpu,
-            (None, Some(forker)) => self.sys.tasks[forker.0 as usize].cpu,
+            (None, Some(forker)) => self.sys.tasks[forker].cpu,
             (None, None) => LAUNCHER,
         }
     }
@@ -70,9 +70,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let _ = self.launcher.task_fork(&mut self.sys.es, now, id);
             }
         }
-        self.sys.tasks[id.0 as usize].calls.started = self.sys.now;
-        self.sys.tasks[id.0 as usize].cpu = this_cpu;
-        self.sys.tasks[id.0 as usize].recent_used_cpu = this_cpu;
+        self.sys.tasks[id].calls.started = self.sys.now;
+        self.sys.tasks[id].cpu = this_cpu;
+        self.sys.tasks[id].recent_used_cpu = this_cpu;
 
         self.sys.cache_fork(id);
         self.sys.uclamp_fork(id, parent.map(|(_, parent)| parent));
@@ -86,7 +86,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
         let weight = u64::from(self.sys.es[id].load.weight);
-        self.sys.tasks[id.0 as usize].cpu = cpu;
+        self.sys.tasks[id].cpu = cpu;
         self.ext_set_task_cpu(id, cpu);
         if parent.is_none() && !self.starts_as_dl(id) {
             return;
@@ -96,7 +96,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if !self.sys.rt_or_dl(id) {
             self.sys.cfs_rq_of(cpu, id, |cfs_rq, task| {
-                post_init_entity_util_avg(&mut task.avg, weight, cfs_rq, model.capacity[cpu as usize]);
+                post_init_entity_util_avg(&mut task.avg, weight, cfs_rq, model.capacity[cpu]);
             });
         }
         let mut resched = self.enqueue(cpu, id, EnqueueFlags::INITIAL);
@@ -113,8 +113,8 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `select_task_rq()` of a fork.
     fn fork_cpu(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> Cpu {
-        let forker = self.sys.tasks[id.0 as usize].forker;
-        let sleeps = forker.is_some() && self.sys.cpus[this_cpu as usize].nr_running == 0;
+        let forker = self.sys.tasks[id].forker;
+        let sleeps = forker.is_some() && self.sys.cpus[this_cpu].nr_running == 0;
         if sleeps {
             self.set_forker_runs(this_cpu, true);
         }
@@ -126,7 +126,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Some(decision) => self.sys.allowed_or_fallback(id, decision.cpu),
             None => prev_cpu,
         };
-        let (waker, workload) = (parent.or(forker).map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload());
+        let (waker, workload) = (parent.or(forker).map(|parent| parent.0), self.sys.tasks[id].workload());
         self.emit_detail(|_| Event::Placed {
             waker_cpu: this_cpu,
             waker,
@@ -141,7 +141,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// A task forks another while the model has it sleep: its CPU is busy to the choice.
     fn set_forker_runs(&mut self, cpu: Cpu, runs: bool) {
-        let nr_running = &mut self.sys.cpus[cpu as usize].nr_running;
+        let nr_running = &mut self.sys.cpus[cpu].nr_running;
         *nr_running = if runs { *nr_running + 1 } else { *nr_running - 1 };
         self.sys.touch(cpu);
         self.update_idle(cpu);
@@ -151,8 +151,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `select_task_rq_fair()` of a fork, and the CPU where it starts.
     fn fork_decision(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> (Option<Decision>, Cpu) {
         let model = self.sys.model;
-        let task = &self.sys.tasks[id.0 as usize];
-        let mask = &model.masks[task.mask as usize];
+        let task = &self.sys.tasks[id];
+        let mask = &model.masks[task.mask];
         let first = mask.first().expect("a mask has a CPU");
         if task.pinned {
             return (None, first);
@@ -161,7 +161,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.rt_or_dl(id) {
             return (None, self.sys.select_rt(this_cpu, id));
         }
-        let flips = parent.map_or(0, |parent| self.sys.tasks[parent.0 as usize].flips.wakee_flips);
+        let flips = parent.map_or(0, |parent| self.sys.tasks[parent].flips.wakee_flips);
         let waker = Waker { wakee_flips: flips, ..Waker::new(this_cpu) };
         let wakee = Wakee {
             recent_used_cpu: Some(this_cpu),
@@ -185,14 +185,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         // Before it, a shell's child closes and redirects files (file_free_rcu()).
         self.sys.call_rcu(cpu, 1);
         self.sys.cache_leave(id);
-        self.sys.tasks[id.0 as usize].process = None;
+        self.sys.tasks[id].process = None;
         // select_task_rq_rt() and select_task_rq_scx() move nobody at an exec.
-        if self.sys.tasks[id.0 as usize].pinned || self.sys.rt_or_dl(id) || self.sys.scx_enabled() {
+        if self.sys.tasks[id].pinned || self.sys.rt_or_dl(id) || self.sys.scx_enabled() {
             return false;
         }
         let wakee = Wakee { on_rq: true, is_current: true, ..self.sys.wakee(id) };
         let waker = Waker { wakee_flips: wakee.wakee_flips, h_load: wakee.h_load, ..Waker::new(cpu) };
-        let workload = self.sys.tasks[id.0 as usize].workload();
+        let workload = self.sys.tasks[id].workload();
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::EXEC };
         self.emit_inputs(&wakeup, None);
         self.sys.refresh_groups(GroupsRead::All);

@@ -69,14 +69,14 @@ pub struct Calls {
 impl<S: Sink> Sim<'_, '_, S> {
     /// `pthread_mutex_lock()`. Returns whether the task sleeps.
     pub fn lock_mutex(&mut self, cpu: Cpu, id: TaskId, mutex: u32) -> bool {
-        let sync = &mut self.sys.syncs[mutex as usize];
+        let sync = &mut self.sys.syncs[mutex];
         if sync.owner.is_some() {
             sync.queue.push_back(id);
             self.block(cpu, id, Wait::Mutex(mutex));
             return true;
         }
         sync.owner = Some(id);
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         task.calls.held.push(mutex);
         task.calls.phase = Phase::Fresh;
         task.pc += 1;
@@ -85,7 +85,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `pthread_mutex_unlock()`: frees the mutex, and notes the first waiter to be woken (`FUTEX_WAKE` of one).
     pub fn free_mutex(&mut self, id: TaskId, mutex: u32) {
-        let sync = &mut self.sys.syncs[mutex as usize];
+        let sync = &mut self.sys.syncs[mutex];
         if sync.owner != Some(id) {
             let name = &self.sys.model.workload.channels[mutex as usize].name;
             let text = format!("task {} unlocks mutex {name}, which it does not hold", self.sys.task_name(id));
@@ -94,18 +94,18 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         sync.owner = None;
         let first = sync.queue.pop_front();
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         task.calls.held.retain(|held| *held != mutex);
         task.add_to_wake(first.map(|waiter| (waiter, false)));
     }
 
     /// `pthread_cond_wait()`. Returns whether the task sleeps.
     pub fn cond_wait(&mut self, cpu: Cpu, id: TaskId, cond: u32, mutex: u32) -> bool {
-        match self.sys.tasks[id.0 as usize].calls.phase {
+        match self.sys.tasks[id].calls.phase {
             Phase::Fresh => {
                 self.free_mutex(id, mutex);
-                self.sys.syncs[cond as usize].queue.push_back(id);
-                self.sys.tasks[id.0 as usize].calls.phase = Phase::Queued;
+                self.sys.syncs[cond].queue.push_back(id);
+                self.sys.tasks[id].calls.phase = Phase::Queued;
                 // The task that waits for the mutex is woken before this one sleeps.
                 false
             }
@@ -119,14 +119,14 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Takes the first waiter of a condition or a barrier off its queue, or all, and notes them for `id` to wake.
     pub fn release(&mut self, id: TaskId, sync: u32, all: bool) {
-        let queue = &mut self.sys.syncs[sync as usize].queue;
+        let queue = &mut self.sys.syncs[sync].queue;
         let count = if all { queue.len() } else { queue.len().min(1) };
         for waiter in queue.drain(..count).collect::<SmallVec<[TaskId; 4]>>() {
-            let task = &mut self.sys.tasks[waiter.0 as usize];
+            let task = &mut self.sys.tasks[waiter];
             task.calls.phase = Phase::Woken;
             // A task that has not gone to sleep yet sees the futex's new value, and does not sleep.
             if let State::Sleeping(_) = task.state {
-                self.sys.tasks[id.0 as usize].add_to_wake([(waiter, false)]);
+                self.sys.tasks[id].add_to_wake([(waiter, false)]);
             }
         }
     }
@@ -134,17 +134,17 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `pthread_barrier_wait()`. Returns whether the task sleeps.
     pub fn barrier(&mut self, cpu: Cpu, id: TaskId, barrier: u32) -> bool {
         let meet = self.sys.model.workload.channels[barrier as usize].capacity as usize;
-        let task = &mut self.sys.tasks[id.0 as usize];
-        if task.calls.phase == Phase::Fresh && self.sys.syncs[barrier as usize].queue.len() + 1 < meet {
+        let task = &mut self.sys.tasks[id];
+        if task.calls.phase == Phase::Fresh && self.sys.syncs[barrier].queue.len() + 1 < meet {
             task.calls.phase = Phase::Queued;
-            self.sys.syncs[barrier as usize].queue.push_back(id);
+            self.sys.syncs[barrier].queue.push_back(id);
             self.block(cpu, id, Wait::Barrier(barrier));
             return true;
         }
         if task.calls.phase == Phase::Fresh {
             self.release(id, barrier, true);
         }
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         task.calls.phase = Phase::Fresh;
         task.pc += 1;
         false
@@ -154,14 +154,14 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn sync_text(&self, wait: Wait) -> String {
         let name = |sync: u32| &self.sys.model.workload.channels[sync as usize].name;
         match wait {
-            Wait::Mutex(mutex) => match self.sys.syncs[mutex as usize].owner {
+            Wait::Mutex(mutex) => match self.sys.syncs[mutex].owner {
                 Some(owner) => format!("mutex {}, which {} holds", name(mutex), self.sys.task_name(owner)),
                 None => format!("mutex {}", name(mutex)),
             },
             Wait::Condition(cond) => format!("a signal of condition {}", name(cond)),
             Wait::Barrier(barrier) => {
                 let meet = self.sys.model.workload.channels[barrier as usize].capacity;
-                let come = self.sys.syncs[barrier as usize].queue.len();
+                let come = self.sys.syncs[barrier].queue.len();
                 format!("barrier {}, where {come} of {meet} have come", name(barrier))
             }
             Wait::Semaphore(semaphore) => format!("semaphore {}", name(semaphore)),
@@ -173,7 +173,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Whether a task that exits holds a mutex, which fails the run: the kernel would leave it locked for ever.
     pub fn exits_with_mutex(&mut self, id: TaskId) -> bool {
-        let Some(&mutex) = self.sys.tasks[id.0 as usize].calls.held.first() else { return false };
+        let Some(&mutex) = self.sys.tasks[id].calls.held.first() else { return false };
         let name = &self.sys.model.workload.channels[mutex as usize].name;
         let text =
             format!("task {} exits while it holds mutex {name}; unlock it before the end", self.sys.task_name(id));
@@ -186,12 +186,12 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Puts the task at the head of the list, wakes the task that waits for the list, and waits for an answer. Returns
     /// whether the task sleeps.
     pub fn ask(&mut self, cpu: Cpu, id: TaskId, list: u32) -> bool {
-        match self.sys.tasks[id.0 as usize].calls.phase {
+        match self.sys.tasks[id].calls.phase {
             Phase::Fresh => {
-                let sync = &mut self.sys.syncs[list as usize];
+                let sync = &mut self.sys.syncs[list];
                 sync.queue.push_front(id);
                 let awaits = sync.owner.take();
-                let task = &mut self.sys.tasks[id.0 as usize];
+                let task = &mut self.sys.tasks[id];
                 task.calls.phase = Phase::Queued;
                 // The task that waits for the list is woken before this one sleeps.
                 task.add_to_wake(awaits.map(|waiter| (waiter, false)));
@@ -202,7 +202,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 true
             }
             Phase::Woken => {
-                let task = &mut self.sys.tasks[id.0 as usize];
+                let task = &mut self.sys.tasks[id];
                 task.calls.phase = Phase::Fresh;
                 task.pc += 1;
                 false
@@ -212,37 +212,37 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Waits until a task is on the list. Returns whether the caller sleeps.
     pub fn await_list(&mut self, cpu: Cpu, id: TaskId, list: u32) -> bool {
-        let sync = &mut self.sys.syncs[list as usize];
+        let sync = &mut self.sys.syncs[list];
         if sync.queue.is_empty() {
             sync.owner = Some(id);
             self.block(cpu, id, Wait::Asker(list));
             return true;
         }
-        self.sys.tasks[id.0 as usize].pc += 1;
+        self.sys.tasks[id].pc += 1;
         false
     }
 
     /// Takes all tasks off the list at one moment, at which their transactions begin, and wakes them one after another.
     pub fn serve(&mut self, id: TaskId, list: u32, each: Work) {
-        if self.sys.tasks[id.0 as usize].calls.phase == Phase::Fresh {
-            let asked = std::mem::take(&mut self.sys.syncs[list as usize].queue);
+        if self.sys.tasks[id].calls.phase == Phase::Fresh {
+            let asked = std::mem::take(&mut self.sys.syncs[list].queue);
             for task in &asked {
-                self.sys.tasks[task.0 as usize].begun = self.sys.now;
+                self.sys.tasks[*task].begun = self.sys.now;
             }
-            let calls = &mut self.sys.tasks[id.0 as usize].calls;
+            let calls = &mut self.sys.tasks[id].calls;
             calls.serving = asked;
             calls.phase = Phase::Queued;
-        } else if let Some(first) = self.sys.tasks[id.0 as usize].calls.serving.pop_front() {
-            let asked = &mut self.sys.tasks[first.0 as usize];
+        } else if let Some(first) = self.sys.tasks[id].calls.serving.pop_front() {
+            let asked = &mut self.sys.tasks[first];
             asked.calls.phase = Phase::Woken;
             // A task that has not gone to sleep yet sees the futex's new value, and does not sleep.
             if let State::Sleeping(_) = asked.state {
-                self.sys.tasks[id.0 as usize].add_to_wake([(first, false)]);
+                self.sys.tasks[id].add_to_wake([(first, false)]);
             }
         }
-        let more = !self.sys.tasks[id.0 as usize].calls.serving.is_empty();
+        let more = !self.sys.tasks[id].calls.serving.is_empty();
         let cost = if more { self.random.work(each, &self.sys.model.workload.distributions) } else { 0 };
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         task.left += cost;
         if !more {
             task.calls.phase = Phase::Fresh;

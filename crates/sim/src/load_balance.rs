@@ -6,7 +6,7 @@
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
-use crate::system::GroupsRead;
+use crate::root_domain::GroupsRead;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::HrtickForm;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};
@@ -23,26 +23,26 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.update_group_capacity(cpu, level, idle);
         }
         self.sys.refresh_groups(GroupsRead::Domain(cpu, level));
-        let state = self.sys.cpus[cpu as usize].sd[level];
+        let state = self.sys.cpus[cpu].sd[level];
         let plan = plan_balance(&self.sys, &model.balance, cpu, level, idle, &state);
         let sd = model.balance.sd(cpu, level);
-        self.sys.cpus[cpu as usize].sd[level].tune(sd, idle, &plan);
+        self.sys.cpus[cpu].sd[level].tune(sd, idle, &plan);
         self.sys.balanced_cache(&plan);
         if let Some(overload) = plan.overload {
-            self.sys.overload = overload;
+            self.sys.rd.overload = overload;
         }
         if let Some(overutilized) = plan.overutilized {
-            self.sys.overutilized = overutilized;
+            self.sys.rd.overutilized = overutilized;
         }
         if model.asym_idle_scan && idle != CpuIdleType::NewlyIdle && plan.continue_balancing {
             self.update_asym_idle_scan(cpu, level);
         }
         if let Some(imbalanced) = plan.parent_imbalance {
             let parent = model.balance.sd(cpu, level + 1);
-            self.sys.set_group_imbalance(&parent.groups[parent.first_group as usize], imbalanced);
+            self.sys.rd.set_group_imbalance(&parent.groups[parent.first_group as usize], imbalanced);
         }
         if let Some(sum_util) = plan.sum_util {
-            let llc = model.llc_of[cpu as usize];
+            let llc = model.llc_of[cpu];
             let nr_idle_scan = model.idle_scan.map(|rules| {
                 let runnable = || sd.span.iter().map(|cpu| self.sys.cpu_runnable(cpu)).sum();
                 rules.nr_idle_scan(rules.param.sum(sum_util, runnable), sd.span_weight, sd.imbalance_pct)
@@ -50,7 +50,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if let Some(nr_idle_scan) = nr_idle_scan {
                 self.set_nr_idle_scan(llc, nr_idle_scan);
             }
-            let (llc, weight) = (model.llc_first[llc as usize], sd.span_weight);
+            let (llc, weight) = (model.llc_first[llc], sd.span_weight);
             self.emit(|_| Event::IdleScan { llc, sum_util, weight, nr_idle_scan });
         }
         self.emit(|_| Event::Balance {
@@ -67,8 +67,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(src) = plan.busiest {
             // A pass that started over (redo) has skipped tasks of more than one run queue.
             for &task in &plan.skipped {
-                let own = self.sys.tasks[task.0 as usize].cpu;
-                self.sys.cpus[own as usize].cfs_tasks.move_to_head(task);
+                let own = self.sys.tasks[task].cpu;
+                self.sys.cpus[own].cfs_tasks.move_to_head(task);
             }
             for moved in plan.attach_order() {
                 let resched = self.pull(src, moved.dst_cpu, moved.task);
@@ -77,7 +77,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 }
             }
             if plan.active_balance {
-                let c = &mut self.sys.cpus[src as usize];
+                let c = &mut self.sys.cpus[src];
                 (c.active_balance, c.active_llc) = (Some(cpu), plan.active_llc);
                 self.at(self.sys.now, TimedEvent::Stopper(src));
             }
@@ -89,34 +89,34 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// switch to another task. The switches to the stopper and back cost two context switches.
     pub fn push(&mut self, cpu: Cpu) -> bool {
         let model = self.sys.model;
-        let Some(target) = self.sys.cpus[cpu as usize].active_balance.take() else { return false };
-        self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
-        let states = &self.sys.cpus[target as usize].sd;
-        let for_llc = self.sys.cpus[cpu as usize].active_llc;
+        let Some(target) = self.sys.cpus[cpu].active_balance.take() else { return false };
+        self.sys.cpus[cpu].debt += 2 * model.costs.context_switch;
+        let states = &self.sys.cpus[target].sd;
+        let for_llc = self.sys.cpus[cpu].active_llc;
         let push = active_load_balance_cpu_stop(&self.sys, &model.balance, cpu, target, states, for_llc);
         let Some(push) = push else { return false };
-        self.sys.cpus[target as usize].sd[push.level].nr_balance_failed = 0;
+        self.sys.cpus[target].sd[push.level].nr_balance_failed = 0;
         self.push_task(cpu, target, push.task)
     }
 
     /// The running task has the stopper move it to another CPU (`stop_one_cpu()` with `migration_cpu_stop()`), which
     /// costs two context switches. Returns whether the CPU has begun to switch to another task.
     pub fn stop_and_push(&mut self, cpu: Cpu, target: Cpu, task: TaskId) -> bool {
-        self.sys.cpus[cpu as usize].debt += 2 * self.sys.model.costs.context_switch;
+        self.sys.cpus[cpu].debt += 2 * self.sys.model.costs.context_switch;
         self.push_task(cpu, target, task)
     }
 
     /// The stopper moves a task, which may be the current one. Returns whether the CPU has begun to switch to another
     /// task.
     pub fn push_task(&mut self, cpu: Cpu, target: Cpu, task: TaskId) -> bool {
-        let runs = self.sys.cpus[cpu as usize].curr == Some(task);
+        let runs = self.sys.cpus[cpu].curr == Some(task);
         // The stopper has preempted it, so that it is off its CPU already.
-        self.sys.tasks[task.0 as usize].on_cpu = false;
+        self.sys.tasks[task].on_cpu = false;
         self.detach(cpu, task);
         let mut next = None;
         if runs {
             // Before the task is enqueued elsewhere, or this run queue would take it for its own.
-            self.sys.cpus[cpu as usize].curr = None;
+            self.sys.cpus[cpu].curr = None;
             next = self.pick_next_task(cpu, Prev::Runs);
             self.hook_dequeue(false);
         }
@@ -133,12 +133,12 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn pull(&mut self, src: Cpu, dst: Cpu, task: TaskId) -> Resched {
         if self.sys.being_switched_out(task) {
             // The pass gets the run queue's lock when the switch is over, and nobody can pick the task before that.
-            let c = &mut self.sys.cpus[src as usize];
+            let c = &mut self.sys.cpus[src];
             c.doing = Doing::Switch(None);
             let switched = c.lock_free + 1;
-            let c = &mut self.sys.cpus[dst as usize];
+            let c = &mut self.sys.cpus[dst];
             c.lock_free = c.lock_free.max(switched);
-            self.sys.tasks[task.0 as usize].on_cpu = false;
+            self.sys.tasks[task].on_cpu = false;
         }
         self.detach(src, task);
         self.attach(src, dst, task)
@@ -159,20 +159,20 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.model.hrtick.is_some_and(|form| form != HrtickForm::IfInactive) {
             resched |= self.hrtick_update(src);
         }
-        if self.sys.note_resched(src, resched).is_now() && !self.sys.cpus[src as usize].need_resched {
+        if self.sys.note_resched(src, resched).is_now() && !self.sys.cpus[src].need_resched {
             self.kick(src);
         }
         self.tasks_have_left(src);
         self.hook_dequeue(true);
         // migrate_task_rq_fair(): the next run queue recognises the newcomer by this.
-        self.sys.tasks[task.0 as usize].avg.last_update_time = 0;
+        self.sys.tasks[task].avg.last_update_time = 0;
         self.sys.es[task].exec_start = 0;
     }
 
     /// Puts a detached task on another run queue (`attach_task()`). Returns the request to reschedule `dst`, which is
     /// noted there.
     fn attach(&mut self, src: Cpu, dst: Cpu, task: TaskId) -> Resched {
-        self.sys.tasks[task.0 as usize].cpu = dst;
+        self.sys.tasks[task].cpu = dst;
         self.ext_set_task_cpu(task, dst);
         self.emit(|_| Event::Migrate { task: task.0, from: src, to: dst });
         let mut resched = self.enqueue(dst, task, EnqueueFlags::empty());
@@ -180,7 +180,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         resched |= self.wakeup_preempt(dst, task, WakeFlags::empty());
         let resched = self.sys.note_resched(dst, resched);
         if resched.is_now() {
-            self.sys.cpus[dst as usize].need_resched = true;
+            self.sys.cpus[dst].need_resched = true;
         }
         resched
     }
@@ -193,8 +193,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mut cost = 0;
         for level in 0..model.balance.nr_levels(cpu) {
             let sd = model.balance.sd(cpu, level);
-            let busy = model.balance.cpu_busy(idle, self.sys.cpus[cpu as usize].sched_idle_rq());
-            match rebalance.visit(sd, &mut self.sys.cpus[cpu as usize].sd[level], jiffies, busy) {
+            let busy = model.balance.cpu_busy(idle, self.sys.cpus[cpu].sched_idle_rq());
+            match rebalance.visit(sd, &mut self.sys.cpus[cpu].sd[level], jiffies, busy) {
                 Visit::Stop => break,
                 Visit::Next => {}
                 // A pass takes place at one moment, so that nobody else holds SD_SERIALIZE's lock.
@@ -207,14 +207,14 @@ impl<S: Sink> Sim<'_, '_, S> {
                     if moved != 0 {
                         idle = self.sys.available_idle_now(cpu);
                     }
-                    let c = &mut self.sys.cpus[cpu as usize];
+                    let c = &mut self.sys.cpus[cpu];
                     let busy = model.balance.cpu_busy(idle, c.sched_idle_rq());
                     rebalance.balanced(&mut c.sd[level], jiffies, busy, goes_on);
                 }
             }
         }
         let end = rebalance.finish();
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         c.next_balance = end.next_balance.unwrap_or(c.next_balance);
         c.max_idle_balance_cost = end.max_idle_balance_cost.unwrap_or(c.max_idle_balance_cost);
         cost

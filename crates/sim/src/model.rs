@@ -1,5 +1,6 @@
 //! The constant data of a run: rules, masks, costs, programs.
 
+use crate::numbered::{Numbered, PerCpu};
 use crate::pm::PmModel;
 use crate::rt::{Pressure, RtState};
 use crate::uclamp::UclampModel;
@@ -113,36 +114,36 @@ pub struct Model<'a> {
     pub balance: Balance<'a>,
     /// The workload's, then those of kworkers, of the RCU kthread that has timers only, of daemons, and of the RCU
     /// kthread that ends grace periods.
-    pub programs: Vec<Program>,
+    pub programs: Numbered<Program>,
     pub workload: &'a Workload,
     /// By affinity number: the CPUs. 0 is all, then one mask for each CPU alone, then the workload's.
-    pub masks: Vec<CpuMask>,
+    pub masks: Numbered<CpuMask>,
     /// By task of the workload: its affinity number.
     pub task_masks: Vec<u32>,
     /// By the workload's `cpu_sets`: their affinity numbers.
-    pub set_masks: Vec<u32>,
+    pub set_masks: Numbered<u32>,
     /// By CPU: the number of its LLC, 0 upwards.
-    pub llc_of: Vec<u32>,
+    pub llc_of: PerCpu<u32>,
     /// By CPU: the LLC whose `has_idle_cores` it reads: its own, or the first of the domain with all capacities where
     /// that has the only one (`sd_balance_shared`, 7.2).
-    pub idle_cores_of: Vec<u32>,
+    pub idle_cores_of: PerCpu<u32>,
     /// By LLC: the lowest CPUs of the LLCs that read its `has_idle_cores`.
-    pub idle_cores_readers: Vec<SmallVec<[Cpu; 1]>>,
+    pub idle_cores_readers: Numbered<SmallVec<[Cpu; 1]>>,
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity or
     /// through the node (SIS_NODE), because those may probe CPUs of any LLC.
-    pub searches_of: Vec<u32>,
+    pub searches_of: PerCpu<u32>,
     /// How far lines come from one CPU to another.
     pub distances: Distances,
     /// By CPU: the CPUs of its core, in ascending order: `cpu_smt_mask()`, whose words are as wide as the machine.
-    pub siblings: Vec<SmallVec<[Cpu; 2]>>,
+    pub siblings: PerCpu<SmallVec<[Cpu; 2]>>,
     /// LLCs, for searches that are positions.
     pub search_llcs: SearchLlcs,
     /// By LLC: its lowest CPU.
-    pub llc_first: Vec<Cpu>,
+    pub llc_first: Numbered<Cpu>,
     /// By CPU: its package.
-    pub package_of: Vec<u32>,
+    pub package_of: PerCpu<u32>,
     /// By CPU: `arch_scale_cpu_capacity()`.
-    pub capacity: Vec<u64>,
+    pub capacity: PerCpu<u64>,
     /// Each read from a full pipe wakes a writer, whether a page has become free or not: `pipe_read()` up to 6.13.
     pub pipe_wakes_while_full: bool,
     /// Mean time between two wake-ups of a kworker, ns (0: none), and its run time.
@@ -152,7 +153,7 @@ pub struct Model<'a> {
     /// Frequencies, idle states and power, where a side asks for them.
     pub pm: Option<PmModel>,
     /// By CPU: `sd->llc_bytes`.
-    pub llc_bytes: Vec<u64>,
+    pub llc_bytes: PerCpu<u64>,
     /// Utilisation clamps; `None` in a run that sets none.
     pub uclamp: Option<UclampModel>,
     /// A task is, or can become, one above the fair class.
@@ -196,7 +197,7 @@ impl<'a> Model<'a> {
         let (masks, task_masks, set_masks) = masks(workload, nr_cpus)?;
         let (llc_of, llc_first) = llcs(domains);
         let idle_cores_of = asym_capacity::idle_cores_of(kernel, features, domains, &llc_of);
-        let package_of: Vec<u32> = machine.topology.cpus.iter().map(|cpu| cpu.package).collect();
+        let package_of: PerCpu<u32> = machine.topology.cpus.iter().map(|cpu| cpu.package).collect();
         let tunables = kernel.tunables.scaled(nr_cpus as usize);
         let hz = u64::from(kernel.hz.value);
         let run_queue = FairRules::of(kernel, features, nr_cpus as usize)
@@ -217,7 +218,7 @@ impl<'a> Model<'a> {
         if let Some(cache) = sched_cache(kernel, features, &tunables, workload, domains) {
             balance = balance.with_sched_cache(cache);
         }
-        let capacity: Vec<u64> = machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect();
+        let capacity: PerCpu<u64> = machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect();
         let llc_bytes = crate::sched_cache::llc_bytes(machine, &domains.sd_llc_size);
         if workload.tasks.iter().any(|task| task.footprint != 0) && llc_bytes.contains(&0) {
             return Err(SimError::Machine(format!(
@@ -253,7 +254,7 @@ impl<'a> Model<'a> {
             task_masks,
             set_masks,
             searches_of: match domains.asym_cpucap_active || rules.searches_node() {
-                true => vec![0; llc_of.len()],
+                true => vec![0; llc_of.len()].into(),
                 false => llc_of.clone(),
             },
             idle_cores_readers: readers(&idle_cores_of, &llc_first),
@@ -326,7 +327,7 @@ impl<'a> Model<'a> {
     /// `cpus_share_cache()`: whether two CPUs share what the kernel takes for the last level cache.
     #[inline]
     pub fn share_cache(&self, a: Cpu, b: Cpu) -> bool {
-        self.llc_of[a as usize] == self.llc_of[b as usize]
+        self.llc_of[a] == self.llc_of[b]
     }
 }
 
@@ -384,13 +385,13 @@ fn kworker(noise: &Noise) -> Program {
 }
 
 /// Masks, and by task and by CPU set the numbers of theirs.
-type Masks = (Vec<CpuMask>, Vec<u32>, Vec<u32>);
+type Masks = (Numbered<CpuMask>, Vec<u32>, Numbered<u32>);
 
 /// The affinity masks: all CPUs, each CPU alone, and those that tasks of the workload have or ask for. Then by task and
 /// by `cpu_sets` the numbers of theirs.
 fn masks(workload: &Workload, nr_cpus: u32) -> Result<Masks, SimError> {
-    let mut masks = vec![CpuMask::full(nr_cpus)];
-    masks.extend((0..nr_cpus).map(|cpu| CpuMask::from_cpus(nr_cpus, [cpu])));
+    let alone = (0..nr_cpus).map(|cpu| CpuMask::from_cpus(nr_cpus, [cpu]));
+    let mut masks = Numbered::from_iter([CpuMask::full(nr_cpus)].into_iter().chain(alone));
     let mut number = |whose: &dyn Fn() -> String, cpus: &[Cpu]| {
         if let Some(cpu) = cpus.iter().find(|&&cpu| cpu >= nr_cpus) {
             return Err(SimError::Workload(format!(
@@ -424,17 +425,17 @@ fn masks(workload: &Workload, nr_cpus: u32) -> Result<Masks, SimError> {
     Ok((masks, task_masks, set_masks))
 }
 
-fn llcs(domains: &SchedDomains) -> (Vec<u32>, Vec<Cpu>) {
+fn llcs(domains: &SchedDomains) -> (PerCpu<u32>, Numbered<Cpu>) {
     let mut first: Vec<Cpu> = domains.sd_llc_id.clone();
     first.sort_unstable();
     first.dedup();
     let of = domains.sd_llc_id.iter().map(|id| first.binary_search(id).expect("listed above") as u32);
-    (of.collect(), first)
+    (of.collect(), first.into())
 }
 
 /// By LLC: the lowest CPUs of the LLCs that read its `has_idle_cores`.
-fn readers(idle_cores_of: &[u32], llc_first: &[Cpu]) -> Vec<SmallVec<[Cpu; 1]>> {
-    let mut readers = vec![SmallVec::new(); llc_first.len()];
-    llc_first.iter().for_each(|&first| readers[idle_cores_of[first as usize] as usize].push(first));
+fn readers(idle_cores_of: &PerCpu<u32>, llc_first: &Numbered<Cpu>) -> Numbered<SmallVec<[Cpu; 1]>> {
+    let mut readers = Numbered::from(vec![SmallVec::new(); llc_first.len()]);
+    llc_first.iter().for_each(|&first| readers[idle_cores_of[first]].push(first));
     readers
 }

@@ -14,15 +14,15 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn newidle(&mut self, cpu: Cpu) -> bool {
         let model = self.sys.model;
         let next_balance = self.sys.jiffies + model.hz;
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         c.newidle = Newidle { weight: 1, next_balance, ..Newidle::default() };
         let on = model.mechanisms.newidle_balance;
         let begins = c.sd.first().is_some_and(|lowest| {
             let time = !model.mechanisms.newidle_gate || model.balance.newidle_begins(c.avg_idle, lowest, true);
-            if !time || !self.sys.overload {
+            if !time || !self.sys.rd.overload {
                 update_next_balance(&model.balance, lowest, &mut c.newidle.next_balance);
             }
-            on && time && self.sys.overload
+            on && time && self.sys.rd.overload
         });
         if begins {
             self.update_blocked_averages(cpu);
@@ -31,7 +31,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
         }
         self.newidle_over(cpu);
-        self.nohz.newidle(&model.balance, cpu, self.sys.cpus[cpu as usize].avg_idle, self.sys.jiffies);
+        self.nohz.newidle(&model.balance, cpu, self.sys.cpus[cpu].avg_idle, self.sys.jiffies);
         false
     }
 
@@ -40,7 +40,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let model = self.sys.model;
         for at in level..model.balance.nr_levels(cpu) {
             let sd = model.balance.sd(cpu, at);
-            let c = &mut self.sys.cpus[cpu as usize];
+            let c = &mut self.sys.cpus[cpu];
             update_next_balance(&model.balance, &c.sd[at], &mut c.newidle.next_balance);
             if model.mechanisms.newidle_gate && !model.balance.newidle_affords(c.avg_idle, curr_cost, &c.sd[at]) {
                 return false;
@@ -67,10 +67,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The time of a pass is over: moves tasks, and goes on to the next domain or picks.
     pub fn newidle_ends(&mut self, cpu: Cpu) {
         let model = self.sys.model;
-        let Newidle { level, curr_cost, began, weight, .. } = self.sys.cpus[cpu as usize].newidle;
+        let Newidle { level, curr_cost, began, weight, .. } = self.sys.cpus[cpu].newidle;
         let (moved, goes_on) = self.balance_pass(cpu, level, CpuIdleType::NewlyIdle);
         let (now, cost) = (self.sys.now, self.sys.now - began);
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         let success = if moved != 0 { weight } else { 0 };
         model.balance.update_newidle_cost(&mut c.sd[level], cost, success, self.sys.jiffies, now);
         let curr_cost = curr_cost + cost;
@@ -78,7 +78,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if !stops && self.newidle_level(cpu, level + 1, curr_cost) {
             return;
         }
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         c.max_idle_balance_cost = c.max_idle_balance_cost.max(curr_cost);
         let (found, avg_idle) = (c.nr_running != 0, c.avg_idle);
         self.newidle_over(cpu);
@@ -90,7 +90,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// The end of newly idle balancing: going idle brings the next periodic balance forward.
     fn newidle_over(&mut self, cpu: Cpu) {
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         c.next_balance = c.next_balance.min(c.newidle.next_balance);
     }
 }

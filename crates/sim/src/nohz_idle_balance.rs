@@ -16,11 +16,11 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `update_blocked_averages()`.
     pub fn update_blocked_averages(&mut self, cpu: Cpu) {
         self.sys.update_blocked(cpu);
-        let mut blocked = cfs_rq_has_blocked_load(&self.sys.cpus[cpu as usize].pelt);
+        let mut blocked = cfs_rq_has_blocked_load(&self.sys.cpus[cpu].pelt);
         if self.sys.rt.is_some() {
             // others_have_blocked()
             let runs = self.sys.curr_rt_prio(cpu).is_some();
-            let dl_runs = self.sys.cpus[cpu as usize].curr.is_some_and(|task| self.sys.is_dl(task));
+            let dl_runs = self.sys.cpus[cpu].curr.is_some_and(|task| self.sys.is_dl(task));
             self.sys.update_rt_avg(cpu, runs && !dl_runs);
             blocked |= self.sys.cpu_util_rt(cpu) != 0;
             blocked |= self.sys.update_other_load_avgs(cpu, dl_runs);
@@ -32,7 +32,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// takes its time: the CPU leaves its idle state for it, or begins what comes next that much later. Without one the
     /// tick takes no time.
     pub fn idle_tick(&mut self, cpu: Cpu) {
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         if c.tick_stopped {
             return;
         }
@@ -40,14 +40,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.this_cpu = cpu;
         self.sys.count_interrupt(cpu);
         self.hook(Hook::Tick, cpu);
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         c.tick_stopped = !governed;
         let idle = c.nr_running == 0 && !c.ttwu_pending;
         let due = self.sys.jiffies >= c.next_balance;
         if due && idle && self.sys.model.mechanisms.periodic_balance && !self.sys.scx_enabled() {
             self.update_blocked_averages(cpu);
             let cost = self.rebalance_domains(cpu, true);
-            let c = &mut self.sys.cpus[cpu as usize];
+            let c = &mut self.sys.cpus[cpu];
             c.debt += cost;
             if c.nr_running != 0 {
                 return self.kick(cpu);
@@ -87,7 +87,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `nohz_run_idle_balance()`: before the CPU sleeps, updates the blocked averages that newly idle balancing left to
     /// be updated. Returns the time that it takes, ns at full speed.
     pub fn nohz_run_idle(&mut self, cpu: Cpu) -> u64 {
-        let need_resched = self.sys.cpus[cpu as usize].need_resched;
+        let need_resched = self.sys.cpus[cpu].need_resched;
         if !self.nohz.run_idle(cpu, need_resched) {
             return 0;
         }
@@ -106,13 +106,13 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.update_blocked_averages(visit.cpu);
                 cost += model.costs.balance_cpu;
             }
-            if visit.balance && jiffies >= self.sys.cpus[visit.cpu as usize].next_balance {
+            if visit.balance && jiffies >= self.sys.cpus[visit.cpu].next_balance {
                 cost += self.rebalance_domains(visit.cpu, true);
-                if self.sys.cpus[visit.cpu as usize].nr_running != 0 {
+                if self.sys.cpus[visit.cpu].nr_running != 0 {
                     self.kick(visit.cpu);
                 }
             }
-            pass.visited(&mut self.nohz, visit, self.sys.cpus[visit.cpu as usize].next_balance);
+            pass.visited(&mut self.nohz, visit, self.sys.cpus[visit.cpu].next_balance);
         }
         pass.finish(&mut self.nohz, &model.balance);
         cost

@@ -3,7 +3,7 @@
 //! A [`Sink`] receives what happens; a snapshot shows what is, such as PELT's averages, which change without an event.
 //! It is how the model is checked against what must hold at every moment.
 
-pub use crate::cpu::Doing;
+pub use crate::cpu::{Doing, Waking};
 
 use crate::engine::Sim;
 use crate::model::{self, Model};
@@ -82,8 +82,6 @@ pub struct CpuSnapshot {
     pub lock_free: u64,
     /// Tasks on the wakelist (`rq->wake_list`).
     pub wakelist: usize,
-    /// The CPU on whose run queue this one is putting a wakee.
-    pub wakes_on: Option<Cpu>,
     /// `rq->idle_stamp`, ns; 0 while the CPU is not idle.
     pub idle_stamp: u64,
     /// `rq->avg_idle`, ns.
@@ -161,7 +159,7 @@ impl Snapshot<'_> {
 
     /// `rd->overutilized`; false without an energy model.
     pub fn overutilized(&self) -> bool {
-        self.sys.overutilized
+        self.sys.rd.overutilized
     }
 
     /// All CPUs, by number.
@@ -171,14 +169,14 @@ impl Snapshot<'_> {
 
     /// One CPU. Panics if the machine does not have it.
     pub fn cpu(&self, cpu: Cpu) -> CpuSnapshot {
-        let (sys, c) = (self.sys, &self.sys.cpus[cpu as usize]);
+        let (sys, c) = (self.sys, &self.sys.cpus[cpu]);
         CpuSnapshot {
             cpu,
             doing: c.doing,
             curr: c.curr,
             curr_idle: c.curr_idle,
             available_idle: sys.available_idle_cpu(cpu),
-            sched_idle: sys.sched_idle.as_ref().map(|mask| mask.test(cpu)),
+            sched_idle: sys.idle.may_be_sched_idle().then(|| sys.sched_idle_cpu(cpu)),
             nr_running: c.nr_running,
             nr_idle: c.rq.nr_idle(),
             weight: c.weight,
@@ -188,7 +186,6 @@ impl Snapshot<'_> {
             clock_task: sys.clock_task(cpu),
             lock_free: c.lock_free,
             wakelist: c.wakelist.len(),
-            wakes_on: c.waking.map(|waking| waking.dest),
             idle_stamp: c.idle_stamp,
             avg_idle: c.avg_idle,
             next_balance: c.next_balance,
@@ -233,9 +230,8 @@ impl Snapshot<'_> {
 
     /// All tasks, by number: kworkers and those of the workload, forked or not.
     pub fn tasks(&self) -> impl DoubleEndedIterator<Item = TaskSnapshot> {
-        (0..self.sys.tasks.len()).map(|id| {
-            let (task, id) = (&self.sys.tasks[id], TaskId(id as u32));
-            let entity = &self.sys.es[id];
+        (0..self.nr_tasks()).map(TaskId).map(|id| {
+            let (task, entity) = (&self.sys.tasks[id], &self.sys.es[id]);
             TaskSnapshot {
                 id,
                 cpu: task.cpu,
@@ -257,6 +253,6 @@ impl Snapshot<'_> {
     /// # Errors
     /// What does not hold.
     pub fn validate_run_queue(&self, cpu: Cpu) -> Result<(), String> {
-        self.sys.cpus[cpu as usize].rq.validate(&self.sys.es)
+        self.sys.cpus[cpu].rq.validate(&self.sys.es)
     }
 }

@@ -2,17 +2,30 @@
 
 use crate::system::{BOOT_NS, System};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::util_est::{UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update};
+use wakelab_sched::pelt::util_est::{
+    _task_util_est, UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update,
+};
 use wakelab_sched::pelt::{
-    CfsRqState, EntityState, MigrationSource, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
-    migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
+    CfsRqState, EntityState, MigrationSource, SCHED_CAPACITY_SCALE, Scale, UpdateFlags, dequeue_runnable_load_avg,
+    enqueue_runnable_load_avg, migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
 };
 use wakelab_sched::runqueue::{FairRq, GroupedRq, TaskId};
+use wakelab_sched::select::UtilView;
+use wakelab_sched::util_est_faster::{FasterSite, util_est_faster};
 
 impl System<'_> {
+    /// `_task_util_est()`, 0 with UTIL_EST off.
+    #[inline]
+    pub fn task_util_est(&self, task: TaskId) -> u64 {
+        match self.model.util_est {
+            Some(_) => u64::from(_task_util_est(&self.tasks[task].avg)),
+            None => 0,
+        }
+    }
+
     #[inline]
     pub fn queue(&self, cpu: Cpu) -> CfsRqState {
-        let c = &self.cpus[cpu as usize];
+        let c = &self.cpus[cpu];
         let (nr_delayed, curr) = match &c.rq {
             FairRq::Cfs(rq) => (0, rq.curr()),
             FairRq::Eevdf(rq) => (rq.nr_delayed(), rq.curr()),
@@ -29,14 +42,14 @@ impl System<'_> {
         }
         let (mut queue, now) = (self.queue(cpu), self.clock_pelt(cpu));
         let e = &self.es[task];
-        let c = &mut self.cpus[cpu as usize];
+        let c = &mut self.cpus[cpu];
         let mut entity = EntityState {
             weight: u64::from(e.load.weight),
             on_rq: e.on_rq,
             sched_delayed: e.sched_delayed,
             curr: c.rq.curr() == Some(task),
         };
-        let avg = &mut self.tasks[task.0 as usize].avg;
+        let avg = &mut self.tasks[task].avg;
         let not_running = std::mem::take(&mut c.not_running);
         if not_running != 0 && entity.curr {
             // Softirq time is excluded: the task runs up to here, and only waits for the rest.
@@ -71,8 +84,8 @@ impl System<'_> {
         let e = &self.es[task];
         let weight = u64::from(e.load.weight);
         let entity = EntityState { weight, on_rq: e.on_rq, sched_delayed: false, curr: false };
-        let avg = &mut self.tasks[task.0 as usize].avg;
-        let pelt = &mut self.cpus[cpu as usize].pelt;
+        let avg = &mut self.tasks[task].avg;
+        let pelt = &mut self.cpus[cpu].pelt;
         let changed = update_load_avg(pelt, &queue, avg, &entity, now, UpdateFlags::empty());
         self.util_change(cpu, changed);
     }
@@ -83,7 +96,7 @@ impl System<'_> {
             return self.group_update_blocked(cpu);
         }
         let (queue, now) = (self.queue(cpu), self.clock_pelt(cpu));
-        let changed = update_cfs_rq_load_avg(now, &mut self.cpus[cpu as usize].pelt, &queue);
+        let changed = update_cfs_rq_load_avg(now, &mut self.cpus[cpu].pelt, &queue);
         self.util_change(cpu, changed);
     }
 
@@ -93,11 +106,11 @@ impl System<'_> {
     pub fn load_enqueue(&mut self, cpu: Cpu, task: TaskId, wakes: bool) {
         self.touch(cpu);
         if self.model.util_est.is_some() && (wakes || !self.es[task].sched_delayed) {
-            util_est_enqueue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
+            util_est_enqueue(&mut self.cpus[cpu].pelt.avg, &self.tasks[task].avg);
         }
         self.update_load(cpu, task, UpdateFlags::DO_ATTACH | UpdateFlags::UPDATE_TG);
         let weight = u64::from(self.es[task].load.weight);
-        enqueue_runnable_load_avg(&mut self.cpus[cpu as usize].pelt, &self.tasks[task.0 as usize].avg, weight);
+        enqueue_runnable_load_avg(&mut self.cpus[cpu].pelt, &self.tasks[task].avg, weight);
     }
 
     /// What `dequeue_task_fair()` does to the averages before the task leaves.
@@ -105,16 +118,16 @@ impl System<'_> {
     pub fn load_dequeue(&mut self, cpu: Cpu, task: TaskId, sleeps: bool) {
         self.touch(cpu);
         if self.model.util_est.is_some() && !self.es[task].sched_delayed {
-            util_est_dequeue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
+            util_est_dequeue(&mut self.cpus[cpu].pelt.avg, &self.tasks[task].avg);
         }
-        let capacity = self.model.capacity[cpu as usize];
+        let capacity = self.model.capacity[cpu];
         // 6.12 takes the estimate before it updates the task's utilisation.
         let (before, after) = match self.model.util_est {
             Some(rules @ UtilEstRules::V6_12) => (Some(rules), None),
             rules => (None, rules),
         };
         if let Some(rules) = before {
-            util_est_update(rules, &mut self.tasks[task.0 as usize].avg, sleeps, capacity);
+            util_est_update(rules, &mut self.tasks[task].avg, sleeps, capacity);
         }
         // A task that balancing moves is detached; a sleeper stays attached.
         let mut flags = UpdateFlags::UPDATE_TG;
@@ -125,9 +138,9 @@ impl System<'_> {
         }
         self.update_load(cpu, task, flags);
         let weight = u64::from(self.es[task].load.weight);
-        dequeue_runnable_load_avg(&mut self.cpus[cpu as usize].pelt, &self.tasks[task.0 as usize].avg, weight);
+        dequeue_runnable_load_avg(&mut self.cpus[cpu].pelt, &self.tasks[task].avg, weight);
         if let Some(rules) = after {
-            util_est_update(rules, &mut self.tasks[task.0 as usize].avg, sleeps, capacity);
+            util_est_update(rules, &mut self.tasks[task].avg, sleeps, capacity);
         }
     }
 
@@ -141,26 +154,26 @@ impl System<'_> {
         let now = self.clock_pelt(cpu);
         let weight = u64::from(self.es[task].load.weight);
         let entity = EntityState { weight, on_rq: true, sched_delayed: true, curr: false };
-        let avg = &mut self.tasks[task.0 as usize].avg;
-        let pelt = &mut self.cpus[cpu as usize].pelt;
+        let avg = &mut self.tasks[task].avg;
+        let pelt = &mut self.cpus[cpu].pelt;
         let changed = update_load_avg(pelt, queue, avg, &entity, now, UpdateFlags::empty());
         self.util_change(cpu, changed);
     }
 
     /// `task_dead_fair()`: the averages of an exited task leave its run queue at the queue's next update.
     pub fn load_dead(&mut self, task: TaskId) {
-        let (cpu, weight) = (self.tasks[task.0 as usize].cpu, u64::from(self.es[task].load.weight));
+        let (cpu, weight) = (self.tasks[task].cpu, u64::from(self.es[task].load.weight));
         self.cfs_rq_of(cpu, task, |cfs_rq, task| remove_entity_load_avg(&mut task.avg, weight, cfs_rq));
     }
 
     /// `migrate_task_rq_fair()`: a waking task leaves the run queue it slept on.
     #[inline]
     pub fn load_migrate(&mut self, task: TaskId) {
-        let from = self.tasks[task.0 as usize].cpu;
+        let from = self.tasks[task].cpu;
         let weight = u64::from(self.es[task].load.weight);
         let clock = self.rq_clock(from);
         let sched_clock = BOOT_NS + self.now;
-        let source = MigrationSource { clock: &clock, is_idle: self.cpus[from as usize].curr_idle, sched_clock };
+        let source = MigrationSource { clock: &clock, is_idle: self.cpus[from].curr_idle, sched_clock };
         self.cfs_rq_of(from, task, |cfs_rq, task| migrate_task_rq_fair(&mut task.avg, weight, cfs_rq, &source));
     }
 }
@@ -169,4 +182,29 @@ impl System<'_> {
 #[cold]
 fn root_state(rq: &GroupedRq) -> CfsRqState {
     rq.hierarchy().state(0)
+}
+
+impl UtilView for System<'_> {
+    fn cpu_runnable(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].pelt.avg.runnable_avg
+    }
+
+    fn cpu_util_avg(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].pelt.avg.util_avg
+    }
+
+    fn util_est_faster(&self, cpu: Cpu, site: FasterSite) -> u64 {
+        if !site.is_on(self.model.features) {
+            return 0;
+        }
+        let Some(task) = self.cpus[cpu].curr else { return 0 };
+        let slept = self.tasks[task].dur.prev_sum_exec_runtime_vol;
+        let ran = self.es[task].sum_exec_runtime.saturating_sub(slept);
+        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu].freq_scale);
+        util_est_faster(self.model.features, ran, Scale { cpu: self.model.capacity[cpu], freq })
+    }
+
+    fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
+        self.model.util_est.map(|_| u64::from(self.cpus[cpu].pelt.avg.util_est))
+    }
 }

@@ -19,25 +19,25 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The running task goes on with its program.
     pub fn run_task(&mut self, cpu: Cpu, id: TaskId) {
         let model = self.sys.model;
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         c.passes = 0;
         let debt = std::mem::take(&mut c.debt);
         if debt != 0 {
-            self.sys.tasks[id.0 as usize].add_overhead(debt);
+            self.sys.tasks[id].add_overhead(debt);
         }
         for _ in 0..ZERO_TIME_STEPS {
-            let mut task = &mut self.sys.tasks[id.0 as usize];
+            let mut task = &mut self.sys.tasks[id];
             if let Some((wakee, sync)) = task.next_to_wake() {
                 return self.wake(cpu, Waking::of(wakee, Some(id), true, sync));
             }
-            let op = model.programs[task.program as usize].ops.get(task.pc as usize);
+            let op = model.programs[task.program].ops.get(task.pc as usize);
             if task.left != 0 {
                 if task.left >= LONG_STRETCH || !op.is_some_and(computes) {
                     return self.compute(cpu);
                 }
             } else if task.has_marks() {
                 self.date_marks(id);
-                task = &mut self.sys.tasks[id.0 as usize];
+                task = &mut self.sys.tasks[id];
             }
             if task.state == State::Dead {
                 return self.schedule(cpu, Prev::Exits);
@@ -85,8 +85,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                     if !self.finds_room(cpu, id, channel) {
                         return;
                     }
-                    let task = &mut self.sys.tasks[id.0 as usize];
-                    let queue = &mut self.sys.channels[channel as usize];
+                    let task = &mut self.sys.tasks[id];
+                    let queue = &mut self.sys.channels[channel];
                     task.pc += 1;
                     queue.put(cpu);
                     queue.charge_writer(model, cpu, task);
@@ -97,12 +97,12 @@ impl<S: Sink> Sim<'_, '_, S> {
                     }
                 }
                 Op::Recv { channel } => {
-                    let channel = task.channels[channel as usize] as usize;
+                    let channel = task.channels[channel as usize];
                     let queue = &mut self.sys.channels[channel];
                     task.in_softirq = false;
                     let Some(from) = queue.take() else {
                         queue.queue_reader(id, task);
-                        return self.block(cpu, id, Wait::Message(channel as u32));
+                        return self.block(cpu, id, Wait::Message(channel));
                     };
                     task.pc += 1;
                     queue.charge_reader(model, from, cpu, task);
@@ -152,7 +152,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 return self.schedule(cpu, Prev::Runs);
             }
         }
-        let task = &self.sys.tasks[id.0 as usize];
+        let task = &self.sys.tasks[id];
         self.failed = Some(SimError::Workload(format!(
             "task {} takes {ZERO_TIME_STEPS} steps of its program without any time passing (step {})",
             self.sys.task_name(id),
@@ -163,7 +163,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// A transaction begins or ends at the end of the stretch so far.
     #[inline]
     fn adds_mark(&mut self, id: TaskId, mark: Mark) {
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         task.pc += 1;
         if task.left == 0 {
             self.mark(id, mark, self.sys.now);
@@ -174,7 +174,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// A transaction begins or ends at `time`, ns.
     pub fn mark(&mut self, id: TaskId, mark: Mark, time: u64) {
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         match mark {
             Mark::Begin => task.begun = time,
             Mark::Done => {
@@ -187,21 +187,21 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The task computes.
     fn compute(&mut self, cpu: Cpu) {
         self.account(cpu);
-        self.sys.cpus[cpu as usize].doing = Doing::Run;
+        self.sys.cpus[cpu].doing = Doing::Run;
         self.set_run_end(cpu);
     }
 
     /// A stretch of work is done.
     pub fn run_ends(&mut self, cpu: Cpu) {
         self.account(cpu);
-        let id = self.sys.cpus[cpu as usize].curr.expect("a task runs");
-        self.sys.tasks[id.0 as usize].softirq_work = 0;
+        let id = self.sys.cpus[cpu].curr.expect("a task runs");
+        self.sys.tasks[id].softirq_work = 0;
         self.proceed_in(cpu, Mode::User);
     }
 
     /// A stretch is over: dates the marks at its very end.
     fn date_marks(&mut self, id: TaskId) {
-        for (_, mark) in self.sys.tasks[id.0 as usize].take_marks() {
+        for (_, mark) in self.sys.tasks[id].take_marks() {
             self.mark(id, mark, self.sys.now);
         }
     }
@@ -209,7 +209,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The program has come to its end: the task exits, or a kworker has done an item. Returns whether the task goes
     /// on.
     fn program_ends(&mut self, cpu: Cpu, id: TaskId) -> bool {
-        if self.sys.tasks[id.0 as usize].of == Of::Workqueue && self.sys.tasks[id.0 as usize].calls.held.is_empty() {
+        if self.sys.tasks[id].of == Of::Workqueue && self.sys.tasks[id].calls.held.is_empty() {
             return self.item_ends(cpu, id);
         }
         self.exit(cpu, id);
@@ -221,7 +221,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.exits_with_mutex(id) {
             return;
         }
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         task.state = State::Dead;
         let (workload, parent) = (task.workload(), task.parent);
         if workload {
@@ -233,7 +233,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.emit(|_| Event::Exit { task: id.0 });
         self.sys.call_rcu(cpu, 1);
         if let Some(parent) = parent {
-            let waits = &mut self.sys.tasks[parent.0 as usize];
+            let waits = &mut self.sys.tasks[parent];
             waits.children -= 1;
             if waits.children == 0 && waits.state == State::Sleeping(Wait::Children) {
                 // exit_notify() wakes the parent; the exiting task goes off its CPU when that is done.

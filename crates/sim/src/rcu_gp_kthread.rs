@@ -19,6 +19,7 @@
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::model::Model;
+use crate::numbered::PerCpu;
 use crate::pm::rcu::jiffies_till_first_fqs;
 use crate::system::System;
 use crate::task::{Of, Wait};
@@ -65,14 +66,14 @@ pub struct RcuState {
     qsmask: CpuMask,
     /// Those of them that know of the grace period.
     noticed: CpuMask,
-    /// By CPU: its idle time at the kthread's last scan, ns.
-    idle_at_scan: Vec<u64>,
-    /// By CPU: how many callbacks, one after another, wait for a grace period to begin.
-    next: Vec<u32>,
-    /// By CPU: those that wait for the one that is under way.
-    wait: Vec<u32>,
-    /// By CPU: those whose grace period is over, and which the CPU's next tick invokes.
-    done: Vec<u32>,
+    /// Their idle time at the kthread's last scan, ns.
+    idle_at_scan: PerCpu<u64>,
+    /// How many callbacks, one after another, wait for a grace period to begin.
+    next: PerCpu<u32>,
+    /// Those that wait for the one that is under way.
+    wait: PerCpu<u32>,
+    /// Those whose grace period is over, and which the CPU's next tick invokes.
+    done: PerCpu<u32>,
 }
 
 /// Whether a decision of this kernel asks for tasks without wakee flips.
@@ -121,27 +122,26 @@ impl<S: Sink> Sim<'_, '_, S> {
             force_qs: 0,
             qsmask: CpuMask::new(model.nr_cpus()),
             noticed: CpuMask::new(model.nr_cpus()),
-            idle_at_scan: vec![0; cpus],
-            next: vec![0; cpus],
-            wait: vec![0; cpus],
-            done: vec![0; cpus],
+            idle_at_scan: vec![0; cpus].into(),
+            next: vec![0; cpus].into(),
+            wait: vec![0; cpus].into(),
+            done: vec![0; cpus].into(),
         }));
     }
 
     /// `rcu_sched_clock_irq()` and the `rcu_core()` that it raises, after a tick. Returns the kthread if this CPU wakes
     /// it.
     pub fn rcu_tick(&mut self, cpu: Cpu) -> Option<TaskId> {
-        let c = &self.sys.cpus[cpu as usize];
+        let c = &self.sys.cpus[cpu];
         let stopped = c.curr_idle && c.tick_stopped;
         let rcu = self.sys.rcu.as_mut()?;
-        let at = cpu as usize;
         // rcu_needs_cpu() keeps the tick.
-        if stopped && rcu.next[at] == 0 && rcu.done[at] == 0 {
+        if stopped && rcu.next[cpu] == 0 && rcu.done[cpu] == 0 {
             return None;
         }
         let mut wakes = false;
         match rcu.phase {
-            Phase::Idle if rcu.next[at] != 0 => {
+            Phase::Idle if rcu.next[cpu] != 0 => {
                 rcu.phase = Phase::Init;
                 wakes = true;
             }
@@ -153,8 +153,8 @@ impl<S: Sink> Sim<'_, '_, S> {
             _ => {}
         }
         // rcu_do_batch(), which is the end of rcu_core(): what callbacks queue is looked at by the next tick.
-        let left = std::mem::take(&mut rcu.done[at]).saturating_sub(1);
-        rcu.next[at] = rcu.next[at].max(left);
+        let left = std::mem::take(&mut rcu.done[cpu]).saturating_sub(1);
+        rcu.next[cpu] = rcu.next[cpu].max(left);
         wakes.then_some(rcu.kthread)
     }
 
@@ -173,7 +173,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let Some(rcu) = &self.sys.rcu else { return };
         if rcu.kthread == id {
             self.rcu_gp_kthread();
-        } else if self.sys.tasks[id.0 as usize].program == daemon {
+        } else if self.sys.tasks[id].program == daemon {
             self.sys.queue_callbacks(cpu, DAEMON_ROUNDS);
         }
     }
@@ -188,7 +188,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if !rcu.qsmask.is_empty() && *now >= rcu.force_qs {
                 // rcu_gp_fqs()
                 for cpu in 0..model.nr_cpus() {
-                    let (c, seen) = (&cpus[cpu as usize], &mut rcu.idle_at_scan[cpu as usize]);
+                    let (c, seen) = (&cpus[cpu], &mut rcu.idle_at_scan[cpu]);
                     if c.curr_idle || !first && c.time.idle != *seen {
                         rcu.qsmask.clear(cpu);
                     }
@@ -225,7 +225,7 @@ impl System<'_> {
     /// `call_rcu()`, `rounds` times one after another: callbacks queue callbacks.
     pub fn queue_callbacks(&mut self, cpu: Cpu, rounds: u32) {
         if let Some(rcu) = &mut self.rcu {
-            let next = &mut rcu.next[cpu as usize];
+            let next = &mut rcu.next[cpu];
             *next = rounds.max(*next);
         }
     }

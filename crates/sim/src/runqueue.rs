@@ -8,14 +8,13 @@ use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::CfsRqState;
 use wakelab_sched::runqueue::{EnqueueFlags, Prev, Resched, TaskId};
-use wakelab_sched::select::WakeFlags;
-use wakelab_sched::select::policy::Hooks;
+use wakelab_sched::select::{RqView, WakeFlags};
 
 impl System<'_> {
     /// Notes a request to reschedule a CPU (`__resched_curr()`). A lazy one waits, unless the CPU is idle. The caller
     /// has to deliver one that is [`Resched::Now`].
     pub fn note_resched(&mut self, cpu: Cpu, resched: Resched) -> Resched {
-        let c = &mut self.cpus[cpu as usize];
+        let c = &mut self.cpus[cpu];
         match resched {
             Resched::Lazy if c.curr_idle => Resched::Now,
             Resched::Lazy => {
@@ -36,7 +35,7 @@ impl System<'_> {
         }
         self.account_mm_sched(cpu);
         let queue = self.queue_with_delayed(cpu);
-        let c = &mut self.cpus[cpu as usize];
+        let c = &mut self.cpus[cpu];
         (c.need_resched, c.need_resched_lazy) = (false, false);
         let blocks = c.rq.curr().filter(|_| prev != Prev::Runs);
         let switch = self.on_rq(cpu, |rq, es, now| rq.schedule(es, now, prev));
@@ -53,7 +52,7 @@ impl System<'_> {
     /// that is still queued (delayed dequeue) does not come here, as in the kernel.
     #[inline]
     pub fn io_enqueue(&mut self, cpu: Cpu, id: TaskId) {
-        let woken = std::mem::take(&mut self.tasks[id.0 as usize].iowait) == IoWait::Woken;
+        let woken = std::mem::take(&mut self.tasks[id].iowait) == IoWait::Woken;
         if woken && self.pm.is_some() {
             self.cpufreq_update_util(cpu, true);
         }
@@ -63,40 +62,72 @@ impl System<'_> {
     #[inline(always)]
     pub fn enqueued(&mut self, cpu: Cpu, task: TaskId) {
         let weight = u64::from(self.es[task].load.weight);
-        let c = &mut self.cpus[cpu as usize];
+        let c = &mut self.cpus[cpu];
         c.nr_running = c.nr_running.wrapping_add(1);
         c.weight += weight;
         c.cfs_tasks.enqueue(task);
-        self.overload |= c.nr_running > 1;
+        self.rd.overload |= c.nr_running > 1;
         self.account_llc(cpu, task, true);
     }
 
     /// A task has left the run queue.
     pub fn dequeued(&mut self, cpu: Cpu, task: TaskId) {
         let weight = u64::from(self.es[task].load.weight);
-        let c = &mut self.cpus[cpu as usize];
+        let c = &mut self.cpus[cpu];
         // With groups the count may be ahead of this, or behind (`Hierarchy::nr_hidden`).
         c.nr_running = c.nr_running.wrapping_sub(1);
         c.weight -= weight;
         c.cfs_tasks.dequeue(task);
         self.account_llc(cpu, task, false);
         self.touch(cpu);
-        if self.policies.hooks().contains(Hooks::DEQUEUE) {
-            self.dequeued.push((cpu, task));
-        }
+        self.policies.task_has_left(cpu, task);
     }
 
     /// What [`load_reaped`](Self::load_reaped) needs of the run queue, if tasks are on it whose dequeue was delayed: no
     /// others are reaped.
     #[inline]
     fn queue_with_delayed(&self, cpu: Cpu) -> Option<CfsRqState> {
-        (self.task_groups.is_none() && self.cpus[cpu as usize].rq.nr_delayed() != 0).then(|| self.queue(cpu))
+        (self.task_groups.is_none() && self.cpus[cpu].rq.nr_delayed() != 0).then(|| self.queue(cpu))
     }
 
     /// A task whose dequeue was delayed has left the run queue, whose state was `queue` up to now.
     fn reaped(&mut self, cpu: Cpu, task: TaskId, queue: Option<&CfsRqState>) {
         self.load_reaped(cpu, task, queue);
         self.dequeued(cpu, task);
+    }
+}
+
+impl RqView for System<'_> {
+    #[inline]
+    fn nr_running(&self, cpu: Cpu) -> u32 {
+        self.cpus[cpu].nr_running
+    }
+
+    #[inline]
+    fn h_nr_delayed(&self, cpu: Cpu) -> u32 {
+        self.cpus[cpu].rq.nr_delayed()
+    }
+
+    #[inline]
+    fn cpu_load(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].pelt.avg.load_avg
+    }
+
+    #[inline]
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].pelt.runnable_load.avg
+    }
+
+    #[inline]
+    fn capacity_of(&self, cpu: Cpu) -> u64 {
+        match &self.rt {
+            None => self.model.capacity[cpu],
+            Some(rt) => rt.cpus[cpu].cpu_capacity,
+        }
+    }
+
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu].ttwu_pending
     }
 }
 
@@ -116,7 +147,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.enqueue_rt(cpu, task);
                 return Resched::No;
             }
-            if self.sys.cpus[cpu as usize].h_nr_queued() == 0 {
+            if self.sys.cpus[cpu].h_nr_queued() == 0 {
                 self.start_fair_server(cpu);
             }
         }
@@ -135,7 +166,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.check_overutilized(cpu);
         }
         // A task that exits stays dead when it is preempted while it wakes its parent, and moved.
-        let state = &mut self.sys.tasks[task.0 as usize].state;
+        let state = &mut self.sys.tasks[task].state;
         if *state != State::Dead && !self.sys.es[task].sched_delayed {
             *state = State::Runnable;
         }
@@ -155,7 +186,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         {
             return preempted.resched;
         }
-        let (queue, need_resched) = (self.sys.queue_with_delayed(cpu), self.sys.cpus[cpu as usize].need_resched);
+        let (queue, need_resched) = (self.sys.queue_with_delayed(cpu), self.sys.cpus[cpu].need_resched);
         let preempted = self.sys.on_rq(cpu, |rq, es, now| rq.wakeup_preempt(es, now, task, flags, need_resched));
         for &task in &preempted.reaped {
             self.sys.reaped(cpu, task, queue.as_ref());
@@ -172,9 +203,9 @@ impl<S: Sink> Sim<'_, '_, S> {
     #[inline]
     pub fn returns_to_schedule(&self, cpu: Cpu, task: TaskId) -> bool {
         let returns = || {
-            let task = &self.sys.tasks[task.0 as usize];
+            let task = &self.sys.tasks[task];
             !task.has_to_wake() && task.state != State::Dead
         };
-        self.sys.cpus[cpu as usize].need_resched_lazy && returns()
+        self.sys.cpus[cpu].need_resched_lazy && returns()
     }
 }

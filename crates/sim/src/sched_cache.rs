@@ -16,6 +16,7 @@
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::model::Model;
+use crate::numbered::{Numbered, PerCpu, PerTask};
 use crate::system::System;
 use wakelab_events::sim::Sink;
 use wakelab_sched::balance::mm_sched::{CpuEpoch, LlcScan, SchedCacheTime, update_avg_scale};
@@ -26,8 +27,8 @@ use wakelab_sched::runqueue::TaskId;
 /// `struct sched_cache_group`.
 #[derive(Clone, Debug)]
 struct Process {
-    /// By CPU: `pcpu_sched`.
-    times: Vec<SchedCacheTime>,
+    /// `pcpu_sched`.
+    times: PerCpu<SchedCacheTime>,
     /// The epoch of the CPU that last asked for a scan.
     epoch: u64,
     /// Before this, jiffies, no other scan is made.
@@ -53,18 +54,18 @@ struct TaskCache {
 #[derive(Clone, Debug)]
 pub struct CacheState {
     cache: SchedCache,
-    /// By CPU: `sd->llc_bytes`.
-    llc_bytes: Vec<u64>,
+    /// `sd->llc_bytes`.
+    llc_bytes: PerCpu<u64>,
     /// By number, as in the workload.
-    processes: Vec<Process>,
-    tasks: Vec<TaskCache>,
-    epochs: Vec<CpuEpoch>,
+    processes: Numbered<Process>,
+    tasks: PerTask<TaskCache>,
+    epochs: PerCpu<CpuEpoch>,
     /// By CPU and LLC: `sd->llc_counts`.
     counts: Vec<u32>,
     /// By LLC: those of them that are counted at CPUs of other LLCs.
-    elsewhere: Vec<u32>,
+    elsewhere: Numbered<u32>,
     /// By LLC: what `sd_llc_shared` has.
-    stats: Vec<LlcStats>,
+    stats: Numbered<LlcStats>,
 }
 
 impl CacheState {
@@ -73,44 +74,49 @@ impl CacheState {
         let cache = *model.balance.sched_cache()?;
         let (nr_cpus, nr_llcs) = (model.nr_cpus() as usize, model.llc_first.len());
         let nr_processes = model.workload.tasks.iter().filter_map(|task| task.process).max().map_or(0, |last| last + 1);
-        let process = Process { times: Vec::new(), epoch: 0, next_scan: 0, group: CacheGroup::default() };
+        let process = Process { times: PerCpu::default(), epoch: 0, next_scan: 0, group: CacheGroup::default() };
         Some(Box::new(CacheState {
             cache,
             llc_bytes: model.llc_bytes.clone(),
-            processes: vec![process; nr_processes as usize],
-            tasks: Vec::new(),
-            epochs: vec![CpuEpoch { next: jiffies, ..CpuEpoch::default() }; nr_cpus],
+            processes: vec![process; nr_processes as usize].into(),
+            tasks: PerTask::default(),
+            epochs: vec![CpuEpoch { next: jiffies, ..CpuEpoch::default() }; nr_cpus].into(),
             counts: vec![0; nr_cpus * nr_llcs],
-            elsewhere: vec![0; nr_llcs],
-            stats: vec![LlcStats::default(); nr_llcs],
+            elsewhere: vec![0; nr_llcs].into(),
+            stats: vec![LlcStats::default(); nr_llcs].into(),
         }))
+    }
+
+    /// Where the count of a CPU and an LLC is.
+    fn count_at(&self, cpu: Cpu, llc: u32) -> usize {
+        cpu as usize * self.stats.len() + llc as usize
     }
 
     /// A task of a queue prefers this LLC, or no longer does.
     fn count(&mut self, model: &Model<'_>, cpu: Cpu, llc: u32, more: bool) {
-        let at = cpu as usize * self.stats.len() + llc as usize;
+        let at = self.count_at(cpu, llc);
         let change = |count: &mut u32| if more { *count += 1 } else { *count -= 1 };
         change(&mut self.counts[at]);
-        if model.llc_of[cpu as usize] != llc {
-            change(&mut self.elsewhere[llc as usize]);
+        if model.llc_of[cpu] != llc {
+            change(&mut self.elsewhere[llc]);
         }
     }
 
     /// Whether a process has too many threads, or too much memory, for the LLC of a CPU.
     fn is_too_large(&self, model: &Model<'_>, process: u32, cpu: Cpu) -> bool {
-        let group = &self.processes[process as usize].group;
+        let group = &self.processes[process].group;
         let size = model.domains.sd_llc_size[cpu as usize];
         self.cache.invalid_llc_nr(group, size) || self.cache.exceed_llc_capacity(group, self.bytes(model, cpu))
     }
 
     fn bytes(&self, model: &Model<'_>, cpu: Cpu) -> Option<u64> {
-        (!model.domains.domains[cpu as usize].is_empty()).then(|| self.llc_bytes[cpu as usize])
+        (!model.domains.domains[cpu as usize].is_empty()).then(|| self.llc_bytes[cpu])
     }
 }
 
 /// The last level cache of each CPU, bytes, as far as its LLC is given a part of it (`get_effective_llc_bytes()`); 0
 /// where the machine does not say.
-pub fn llc_bytes(machine: &wakelab_machine::Machine, sd_llc_size: &[u32]) -> Vec<u64> {
+pub fn llc_bytes(machine: &wakelab_machine::Machine, sd_llc_size: &[u32]) -> PerCpu<u64> {
     let of = |(cpu, &span): (Cpu, &u32)| {
         let has = |cache: &&wakelab_machine::Cache| cache.cpus.as_ref().is_none_or(|cpus| cpus.test(cpu));
         // The largest number of sharers is that of the last level.
@@ -124,12 +130,12 @@ impl System<'_> {
     /// `sched_cache_fork()`: a task joins its process, which begins with it if it is the first.
     pub fn cache_fork(&mut self, id: TaskId) {
         let Some(state) = &mut self.sched_cache else { return };
-        state.tasks.resize(state.tasks.len().max(self.tasks.len()), TaskCache::default());
-        let task = &self.tasks[id.0 as usize];
+        let task = &self.tasks[id];
         let accounted = self.es[id].sum_exec_runtime;
-        state.tasks[id.0 as usize] = TaskCache { process: task.process, accounted, ..TaskCache::default() };
+        *state.tasks.reach(id, TaskCache::default()) =
+            TaskCache { process: task.process, accounted, ..TaskCache::default() };
         let Some(process) = task.process else { return };
-        let process = &mut state.processes[process as usize];
+        let process = &mut state.processes[process];
         if process.group.nr_threads == 0 {
             // mm_init_sched().
             process.times = state.epochs.iter().map(|cpu| SchedCacheTime { runtime: 0, epoch: cpu.epoch }).collect();
@@ -145,10 +151,10 @@ impl System<'_> {
     /// is dequeued, because an exiting task is no longer accounted.
     pub fn cache_leave(&mut self, id: TaskId) {
         let Some(state) = &mut self.sched_cache else { return };
-        let Some(process) = state.tasks[id.0 as usize].process.take() else { return };
-        let group = &mut state.processes[process as usize].group;
+        let Some(process) = state.tasks[id].process.take() else { return };
+        let group = &mut state.processes[process].group;
         group.nr_threads -= 1;
-        group.footprint -= self.tasks[id.0 as usize].footprint;
+        group.footprint -= self.tasks[id].footprint;
     }
 
     /// `account_mm_sched()`: the current task of a CPU has run up to now. It comes before whatever has the run queue
@@ -163,32 +169,32 @@ impl System<'_> {
     #[inline(never)]
     fn account_curr(&mut self, cpu: Cpu) {
         let model = self.model;
-        let Some(id) = self.cpus[cpu as usize].rq.curr() else { return };
+        let Some(id) = self.cpus[cpu].rq.curr() else { return };
         let (entity, clock) = (&self.es[id], self.clock_task(cpu));
         let total = entity.sum_exec_runtime + clock.saturating_sub(entity.exec_start);
         let Some(state) = &mut self.sched_cache else { return };
-        let Some(process) = state.tasks.get(id.0 as usize).and_then(|task| task.process) else { return };
-        let delta = total.saturating_sub(state.tasks[id.0 as usize].accounted);
+        let Some(process) = state.tasks.get(id).and_then(|task| task.process) else { return };
+        let delta = total.saturating_sub(state.tasks[id].accounted);
         if delta == 0 {
             return;
         }
-        state.tasks[id.0 as usize].accounted = total;
-        let (epoch, period) = (&mut state.epochs[cpu as usize], state.cache.epoch_period);
-        let of = &mut state.processes[process as usize];
-        epoch.account(&mut of.times[cpu as usize], delta, self.jiffies, period);
+        state.tasks[id].accounted = total;
+        let (epoch, period) = (&mut state.epochs[cpu], state.cache.epoch_period);
+        let of = &mut state.processes[process];
+        epoch.account(&mut of.times[cpu], delta, self.jiffies, period);
         let (epoch, scanned) = (epoch.epoch, of.epoch);
         let group = of.group;
         let (size, bytes) = (model.domains.sd_llc_size[cpu as usize], state.bytes(model, cpu));
         let preferred = group.cpu.filter(|_| !state.cache.loses_preference(&group, epoch, scanned, size, bytes));
-        state.processes[process as usize].group.cpu = preferred;
-        self.set_preferred_llc(id, preferred.map(|cpu| model.llc_of[cpu as usize]));
+        state.processes[process].group.cpu = preferred;
+        self.set_preferred_llc(id, preferred.map(|cpu| model.llc_of[cpu]));
     }
 
     /// Sets the preference of a task, which is counted where the task is queued.
     fn set_preferred_llc(&mut self, id: TaskId, llc: Option<u32>) {
-        let (model, cpu, queued) = (self.model, self.tasks[id.0 as usize].cpu, self.es[id].on_rq);
+        let (model, cpu, queued) = (self.model, self.tasks[id].cpu, self.es[id].on_rq);
         let Some(state) = &mut self.sched_cache else { return };
-        let old = std::mem::replace(&mut state.tasks[id.0 as usize].preferred_llc, llc);
+        let old = std::mem::replace(&mut state.tasks[id].preferred_llc, llc);
         if queued && old != llc {
             [(old, false), (llc, true)].into_iter().for_each(|(llc, more)| {
                 if let Some(llc) = llc {
@@ -202,7 +208,7 @@ impl System<'_> {
     #[inline]
     pub fn account_llc(&mut self, cpu: Cpu, id: TaskId, more: bool) {
         let Some(state) = &mut self.sched_cache else { return };
-        if let Some(llc) = state.tasks.get(id.0 as usize).and_then(|task| task.preferred_llc) {
+        if let Some(llc) = state.tasks.get(id).and_then(|task| task.preferred_llc) {
             state.count(self.model, cpu, llc, more);
         }
     }
@@ -210,9 +216,9 @@ impl System<'_> {
     /// `task_tick_cache()`: the running task is to scan, if its CPU is in a later epoch than the last one that asked.
     pub fn task_tick_cache(&mut self, cpu: Cpu, id: TaskId) {
         let Some(state) = &mut self.sched_cache else { return };
-        let Some(process) = state.tasks.get(id.0 as usize).and_then(|task| task.process) else { return };
-        let (epoch, process) = (state.epochs[cpu as usize].epoch, &mut state.processes[process as usize]);
-        let work = &mut state.tasks[id.0 as usize].work;
+        let Some(process) = state.tasks.get(id).and_then(|task| task.process) else { return };
+        let (epoch, process) = (state.epochs[cpu].epoch, &mut state.processes[process]);
+        let work = &mut state.tasks[id].work;
         if (epoch.wrapping_sub(process.epoch) as i64) > 0 && !*work {
             *work = true;
             process.epoch = epoch;
@@ -224,35 +230,35 @@ impl System<'_> {
     fn task_cache_work(&mut self, cpu: Cpu, id: TaskId) -> u64 {
         let model = self.model;
         let Some(state) = &mut self.sched_cache else { return 0 };
-        let Some(task) = state.tasks.get_mut(id.0 as usize).filter(|task| task.work) else { return 0 };
+        let Some(task) = state.tasks.get_mut(id).filter(|task| task.work) else { return 0 };
         task.work = false;
         let Some(number) = task.process else { return 0 };
         let (jiffies, period) = (self.jiffies, state.cache.epoch_period);
-        if jiffies < state.processes[number as usize].next_scan {
+        if jiffies < state.processes[number].next_scan {
             return 0;
         }
-        state.processes[number as usize].next_scan = jiffies + u64::from(period.max(1));
+        state.processes[number].next_scan = jiffies + u64::from(period.max(1));
         if state.is_too_large(model, number, cpu) {
-            state.processes[number as usize].group.cpu = None;
+            state.processes[number].group.cpu = None;
             return 0;
         }
         let CacheState { processes, epochs, tasks, .. } = &mut **state;
-        let process = &mut processes[number as usize];
-        let preferred = process.group.cpu.map(|cpu| model.llc_of[cpu as usize]);
+        let process = &mut processes[number];
+        let preferred = process.group.cpu.map(|cpu| model.llc_of[cpu]);
         let (mut scan, mut nr_running, mut nr_cpus) = (LlcScan::default(), 0, 0);
         for (llc, &first) in (0..).zip(&model.llc_first) {
             let Some(level) = model.domains.sd_llc[first as usize] else { continue };
             let span = &model.domains.domains[first as usize][level as usize].span;
             let shares = span.iter().map(|i| {
-                let times = &mut process.times[i as usize];
-                (i, epochs[i as usize].fraction(times, jiffies, period))
+                let times = &mut process.times[i];
+                (i, epochs[i].fraction(times, jiffies, period))
             });
             scan.add(shares, preferred == Some(llc));
             nr_cpus += u64::from(span.weight());
             nr_running += span
                 .iter()
                 .filter(|&i| {
-                    let curr = self.cpus[i as usize].curr.and_then(|curr| tasks.get(curr.0 as usize));
+                    let curr = self.cpus[i].curr.and_then(|curr| tasks.get(curr));
                     curr.is_some_and(|curr| curr.process == Some(number))
                 })
                 .count() as u64;
@@ -269,43 +275,43 @@ impl System<'_> {
     pub fn balanced_cache(&mut self, plan: &Plan) {
         let Some(state) = &mut self.sched_cache else { return };
         for &(llc, stats) in &plan.llc_stats {
-            state.stats[self.model.llc_of[llc as usize] as usize] = stats;
+            state.stats[self.model.llc_of[llc]] = stats;
         }
-        for task in &plan.llc_dropped {
-            if let Some(process) = state.tasks.get(task.0 as usize).and_then(|task| task.process) {
-                state.processes[process as usize].group.cpu = None;
+        for &task in &plan.llc_dropped {
+            if let Some(process) = state.tasks.get(task).and_then(|task| task.process) {
+                state.processes[process].group.cpu = None;
             }
         }
     }
 
     /// `p->preferred_llc`, as its lowest CPU.
     pub fn cache_preferred_llc(&self, id: TaskId) -> Option<Cpu> {
-        let llc = self.sched_cache.as_ref()?.tasks.get(id.0 as usize)?.preferred_llc?;
-        Some(self.model.llc_first[llc as usize])
+        let llc = self.sched_cache.as_ref()?.tasks.get(id)?.preferred_llc?;
+        Some(self.model.llc_first[llc])
     }
 
     /// Returns the values that balancing reads of a task's process.
     pub fn cache_group_of(&self, id: TaskId) -> Option<CacheGroup> {
         let state = self.sched_cache.as_ref()?;
-        Some(state.processes[state.tasks.get(id.0 as usize)?.process? as usize].group)
+        Some(state.processes[state.tasks.get(id)?.process?].group)
     }
 
     /// `sd->llc_counts` of a CPU, for the LLC of this lowest CPU.
     pub fn cache_counts(&self, cpu: Cpu, llc: Cpu) -> u32 {
-        let llc = self.model.llc_of[llc as usize] as usize;
-        self.sched_cache.as_ref().map_or(0, |state| state.counts[cpu as usize * state.stats.len() + llc])
+        let llc = self.model.llc_of[llc];
+        self.sched_cache.as_ref().map_or(0, |state| state.counts[state.count_at(cpu, llc)])
     }
 
     /// Whether queued tasks of other LLCs prefer the LLC of this lowest CPU.
     pub fn cache_preferred_elsewhere(&self, llc: Cpu) -> bool {
-        let llc = self.model.llc_of[llc as usize] as usize;
+        let llc = self.model.llc_of[llc];
         self.sched_cache.as_ref().is_some_and(|state| state.elsewhere[llc] != 0)
     }
 
     /// Returns the values of a CPU's `sd_llc_shared`.
     pub fn cache_llc_stats(&self, cpu: Cpu) -> Option<LlcStats> {
         self.model.domains.sd_llc[cpu as usize]?;
-        Some(self.sched_cache.as_ref()?.stats[self.model.llc_of[cpu as usize] as usize])
+        Some(self.sched_cache.as_ref()?.stats[self.model.llc_of[cpu]])
     }
 
     /// `sd->llc_bytes` of a CPU.
@@ -322,11 +328,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.sched_cache.is_none() {
             return;
         }
-        let c = &self.sys.cpus[cpu as usize];
+        let c = &self.sys.cpus[cpu];
         let stays = c.doing == Doing::Run || matches!(c.doing, Doing::Switch(_));
         if let Some(id) = c.curr.filter(|_| stays && !c.need_resched && !c.need_resched_lazy) {
             let cost = self.sys.task_cache_work(cpu, id);
-            self.sys.cpus[cpu as usize].debt += cost;
+            self.sys.cpus[cpu].debt += cost;
         }
     }
 }

@@ -14,13 +14,13 @@ use wakelab_sched::select::update_idle_core;
 impl<S: Sink> Sim<'_, '_, S> {
     /// The running task goes to sleep and waits for `wait`.
     pub fn block(&mut self, cpu: Cpu, task: TaskId, wait: Wait) {
-        let sleeper = &mut self.sys.tasks[task.0 as usize];
+        let sleeper = &mut self.sys.tasks[task];
         sleeper.state = State::Sleeping(wait);
         // The task has run since.
         if sleeper.iowait == IoWait::Woken {
             sleeper.iowait = IoWait::No;
         }
-        if self.sys.tasks[task.0 as usize].matters() && wait != Wait::Timer {
+        if self.sys.tasks[task].matters() && wait != Wait::Timer {
             self.nr_unblocked -= 1;
         }
         self.schedule(cpu, Prev::Sleeps);
@@ -34,7 +34,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Waits for the lock of the CPU's own run queue, if it is taken. The CPU tries again when those before it are
     /// done; the switch's own hold begins then.
     fn waits_for_lock(&mut self, cpu: Cpu, then: Doing) -> bool {
-        let free = self.sys.cpus[cpu as usize].lock_free;
+        let free = self.sys.cpus[cpu].lock_free;
         if free <= self.sys.now || !self.sys.model.mechanisms.lock_wait {
             return false;
         }
@@ -49,7 +49,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return;
         }
         self.account(cpu);
-        let prev_task = self.sys.cpus[cpu as usize].curr;
+        let prev_task = self.sys.cpus[cpu].curr;
         let mut prev = prev;
         if self.sys.rt.is_some() {
             self.account_fair_server(cpu);
@@ -58,7 +58,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if self.sys.task_groups.is_some() && prev == Prev::Runs {
                 self.throttle_cfs_rq_work(cpu, task);
             }
-            if prev == Prev::Sleeps && self.sys.tasks[task.0 as usize].state == State::Runnable {
+            if prev == Prev::Sleeps && self.sys.tasks[task].state == State::Runnable {
                 // It was woken before it was dequeued (ttwu_runnable()).
                 prev = Prev::Runs;
             }
@@ -79,7 +79,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(task) = prev_task.filter(|_| prev != Prev::Runs) {
             let run = self.sys.es[task].sum_exec_runtime;
             let now = BOOT_NS + self.sys.now;
-            let sleeper = &mut self.sys.tasks[task.0 as usize];
+            let sleeper = &mut self.sys.tasks[task];
             sleeper.dur.update(run);
             if self.sys.policies.hooks().contains(Hooks::DEQUEUE) {
                 sleeper.sleep.prev_dequeue_time = now;
@@ -101,7 +101,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if next.is_none() {
             self.sys.update_misfit(cpu, None);
         }
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         if next.is_none() && !c.ttwu_pending {
             // newidle_balance() is measured as idle time.
             c.idle_stamp = self.sys.now;
@@ -121,7 +121,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.tasks_have_left(cpu);
         self.hook_dequeue(false);
         if next.is_some() {
-            self.sys.cpus[cpu as usize].idle_stamp = 0;
+            self.sys.cpus[cpu].idle_stamp = 0;
         }
         self.switch(cpu, next);
     }
@@ -129,50 +129,50 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Begins the switch to `next`.
     pub fn switch(&mut self, cpu: Cpu, next: Option<TaskId>) {
         let model = self.sys.model;
-        let prev = self.sys.cpus[cpu as usize].curr;
+        let prev = self.sys.cpus[cpu].curr;
         if let Some(next) = next
             && prev != Some(next)
         {
-            self.sys.tasks[next.0 as usize].on_cpu = true;
+            self.sys.tasks[next].on_cpu = true;
             if !self.sys.scx_enabled() && !self.sys.rt_or_dl(next) {
                 self.sys.load_set_next(cpu, next);
                 // The list is in the order of last use, the latest at its head (set_next_task_fair()).
-                self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
+                self.sys.cpus[cpu].cfs_tasks.move_to_head(next);
             }
         }
         if !self.sys.scx_enabled() && next.is_some_and(|next| !self.sys.rt_or_dl(next)) {
             self.sys.update_misfit(cpu, next);
         }
-        self.sys.cpus[cpu as usize].curr = next;
+        self.sys.cpus[cpu].curr = next;
         self.update_only_task(cpu);
         self.hrtick_schedule(cpu, prev != next);
         if self.sys.rt.is_some() {
             self.hrtick_start_dl(cpu);
         }
         match next {
-            Some(_) if self.sys.cpus[cpu as usize].curr_idle => {
+            Some(_) if self.sys.cpus[cpu].curr_idle => {
                 if model.code.avg_idle_at_switch {
                     self.update_rq_avg_idle(cpu);
                 }
                 // Up to here the CPU was idle for PELT's clock.
                 let _ = self.sys.clock_pelt(cpu);
-                let c = &mut self.sys.cpus[cpu as usize];
+                let c = &mut self.sys.cpus[cpu];
                 (c.curr_idle, c.tick_stopped) = (false, false);
                 if let (Some(model), Some(pm)) = (self.sys.pm_model(), &mut self.sys.pm) {
-                    pm.task_runs(model, model.core_of[cpu as usize], self.sys.now);
+                    pm.task_runs(model, model.core_of[cpu], self.sys.now);
                 }
                 self.sys.touch(cpu);
                 self.update_idle(cpu);
                 self.hook(Hook::Busy, cpu);
             }
-            None if !self.sys.cpus[cpu as usize].curr_idle => {
+            None if !self.sys.cpus[cpu].curr_idle => {
                 // set_next_task_idle() reads the siblings before others see this CPU as idle, which is before the
                 // switch: as soon as __schedule() has written rq->curr.
                 if model.domains.smt_active && update_idle_core(model.domains, model.features, cpu, &self.sys, |_| {}) {
-                    self.set_idle_cores(model.idle_cores_of[cpu as usize], true);
+                    self.set_idle_cores(model.idle_cores_of[cpu], true);
                 }
                 self.sys.rq_goes_idle(cpu);
-                self.sys.cpus[cpu as usize].curr_idle = true;
+                self.sys.cpus[cpu].curr_idle = true;
                 self.sys.touch(cpu);
                 self.update_idle(cpu);
                 self.hook(Hook::Idle, cpu);
@@ -197,8 +197,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// more (the loop in `schedule()`), as a scheduler of sched_ext asks that kicks its own CPU in `ops.dispatch()`.
     fn picked_again(&mut self, cpu: Cpu) {
         const NESTED_MAX: u32 = 64;
-        if self.sys.scx_enabled() && self.sys.cpus[cpu as usize].need_resched {
-            let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
+        if self.sys.scx_enabled() && self.sys.cpus[cpu].need_resched {
+            let debt = std::mem::take(&mut self.sys.cpus[cpu].debt);
             return self.begin(cpu, Doing::PickedAgain, debt);
         }
         // A program may ask for the next pick without computing anything (sched_yield()).
@@ -213,7 +213,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// What `context_switch()` costs. From and to idle it costs what it does between processes: lazy TLB mode is not
     /// modelled, so that threads and processes are alike there.
     fn switch_cost(&self, prev: Option<TaskId>, next: Option<TaskId>) -> u64 {
-        let process = |id: Option<TaskId>| self.sys.tasks[id?.0 as usize].process;
+        let process = |id: Option<TaskId>| self.sys.tasks[id?].process;
         let costs = &self.sys.model.costs;
         match process(next) {
             Some(next) if process(prev) == Some(next) => costs.thread_switch,
@@ -224,13 +224,13 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The switch is over: the previous task is off the CPU, the lock is free.
     pub fn switched(&mut self, cpu: Cpu, prev: Option<TaskId>) {
         self.account(cpu);
-        let next = self.sys.cpus[cpu as usize].curr;
+        let next = self.sys.cpus[cpu].curr;
         let mut spinners = smallvec::SmallVec::new();
         let mut prev_sleeps = false;
         if let Some(prev) = prev {
             // Under sched_ext another CPU may have taken it meanwhile, and be on its way to it.
             let taken = self.sys.scx_enabled() && self.sys.runs_elsewhere(cpu, prev);
-            let task = &mut self.sys.tasks[prev.0 as usize];
+            let task = &mut self.sys.tasks[prev];
             task.on_cpu = taken;
             let e = &self.sys.es[prev];
             // A throttled task is on the run queue for all but its class (TASK_ON_RQ_QUEUED).
@@ -242,7 +242,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.charge_cold_cache(cpu, next);
             self.exit_to_user_mode(cpu);
         }
-        if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead) {
+        if let Some(prev) = prev.filter(|prev| self.sys.tasks[*prev].state == State::Dead) {
             match self.sys.scx_enabled() {
                 // What its exit wakes may preempt it. It is on the run queue then, and has its last schedule before it.
                 true if prev_sleeps => self.ext_dead(prev),
@@ -263,7 +263,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Adds the cost of cold caches to a task that last ran on another CPU.
     fn charge_cold_cache(&mut self, cpu: Cpu, next: TaskId) {
         let model = self.sys.model;
-        let task = &mut self.sys.tasks[next.0 as usize];
+        let task = &mut self.sys.tasks[next];
         let cost = task.warm_cpu.map_or(0, |warm| model.costs.cold_task.at(model.distances.between(warm, cpu)));
         task.warm_cpu = Some(cpu);
         task.add_overhead(cost);
@@ -272,14 +272,14 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// There is nothing to run: the CPU goes idle.
     pub fn enter_idle(&mut self, cpu: Cpu) {
         // The time of ticks that came on the way here is added here.
-        let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
+        let debt = std::mem::take(&mut self.sys.cpus[cpu].debt);
         let blocked = self.nohz_run_idle(cpu);
         self.begin(cpu, Doing::IdleEntry, self.sys.model.costs.idle_entry + debt + blocked);
     }
 
     /// The CPU is in the idle state, or leaves it at once if work has come meanwhile.
     pub fn idle_entered(&mut self, cpu: Cpu) {
-        let c = &self.sys.cpus[cpu as usize];
+        let c = &self.sys.cpus[cpu];
         if self.sys.has_queued(cpu) || c.need_resched || !c.irqs.is_empty() {
             return self.proceed(cpu);
         }
@@ -302,11 +302,19 @@ impl<S: Sink> Sim<'_, '_, S> {
 }
 
 impl System<'_> {
+    /// Whether the task's CPU is switching from it to another. A pass of balancing takes tasks under the run queue's
+    /// lock, which the switch holds until the task has left the CPU.
+    pub fn being_switched_out(&self, task: TaskId) -> bool {
+        let t = &self.tasks[task];
+        let doing = self.cpus[t.cpu].doing;
+        t.on_cpu && doing == Doing::Switch(Some(task)) && self.model.mechanisms.lock_wait
+    }
+
     /// `update_rq_avg_idle()`, 7.2: averages the idle time that ends now, if one does. Before 7.2 the same code is in
     /// `ttwu_do_activate()` (`ttwu_do_wakeup()`, 5.10). SIS_PROP's own average is updated with it, for versions that
     /// have none any more.
     pub fn update_rq_avg_idle(&mut self, cpu: Cpu) {
-        let c = &mut self.cpus[cpu as usize];
+        let c = &mut self.cpus[cpu];
         if c.idle_stamp == 0 {
             return;
         }

@@ -26,13 +26,13 @@
 //!   └─ `select` ──┘  if so: change_seen_by_searches() predicts anew, and moves the end
 //! ```
 
-use crate::cpu::Doing;
+use crate::cpu::{Doing, Waking};
 use crate::engine::Sim;
-use crate::system::{OnlyTask, System};
+use crate::system::System;
 use wakelab_events::sim::{Event, Inputs, Sink};
 use wakelab_kernel::Feature;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::select::{Cx, Decision, Reach, ScanRange, SearchPosition, Select, Wakeup};
+use wakelab_sched::select::{Cx, Decision, IdleView, Reach, ScanRange, SearchPosition, Select, Wakeup};
 
 /// How a search is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl<'m> Search<'m> {
     }
 
     /// The target of the search.
-    fn target(&self) -> Cpu {
+    pub fn target(&self) -> Cpu {
         match self.form {
             Form::Steps => self.steps().select.target(),
             Form::Position => self.position.target(),
@@ -153,7 +153,7 @@ impl<'m> Search<'m> {
 
 impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Begins the search of a wake-up on `cpu`.
-    pub fn begin_search(&mut self, cpu: Cpu, wakeup: Wakeup<'m>) {
+    pub fn begin_search(&mut self, cpu: Cpu, waking: Waking, wakeup: Wakeup<'m>) {
         let model = self.sys.model;
         let began = self.sys.now;
         let probe = self.slowed(cpu, model.costs.probe);
@@ -172,10 +172,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         let decided = decision.is_some();
         let position = !decided
-            && self.sys.sched_idle.is_none()
+            && !self.sys.idle.may_be_sched_idle()
             && std::ptr::eq(wakeup.wakee.cpus_ptr, &raw const model.masks[0])
             && model.search_llcs.takes(rules, select, &wakeup);
-        let search = &mut self.searches[cpu as usize];
+        let search = &mut self.searches[cpu];
         (search.began, search.probe, search.wakeup_cost) = (began, probe, wakeup_cost);
         search.form = if position { Form::Position } else { Form::Steps };
         let end = if decided {
@@ -185,26 +185,26 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         } else if position {
             search.position.begin(select, rules, &model.search_llcs, &wakeup);
             search.wakeup = Some(wakeup);
-            let positions = &mut self.sys.llcs[search.position.llc() as usize].positions;
+            let positions = &mut self.sys.llcs[search.position.llc()].positions;
             search.place = positions.len() as u32;
             positions.push(PositionEntry { cpu, last_probe: 0, reach: Reach::ALL });
             self.predict_position(cpu)
         } else {
             let prev = wakeup.wakee.prev_cpu;
             let recent = wakeup.wakee.recent_used_cpu.unwrap_or(prev);
-            let llcs = (model.searches_of[cpu as usize], model.searches_of[prev as usize]);
+            let llcs = (model.searches_of[cpu], model.searches_of[prev]);
             let steps = search.steps.get_or_insert_default();
             std::mem::swap(&mut steps.select, select);
             (steps.llcs, search.wakeup) = (llcs, Some(wakeup));
             let before_scan = [cpu, prev, recent];
             let entry = SearchEntry { cpu, before_scan, scan_range: ScanRange::All, last_probe: 0 };
-            self.sys.llcs[llcs.0 as usize].searches.push(entry);
+            self.sys.llcs[llcs.0].searches.push(entry);
             if llcs.1 != llcs.0 {
-                self.sys.llcs[llcs.1 as usize].searches.push(entry);
+                self.sys.llcs[llcs.1].searches.push(entry);
             }
             self.predict(cpu)
         };
-        self.begin_until(cpu, Doing::Search, end);
+        self.begin_until(cpu, Doing::Search(waking), end);
     }
 
     /// Sends the sink what a choice that begins now is made from.
@@ -219,7 +219,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Predicts the rest of a search, and returns when it will end, ns.
     fn predict(&mut self, cpu: Cpu) -> u64 {
         let model = self.sys.model;
-        let search = &mut self.searches[cpu as usize];
+        let search = &mut self.searches[cpu];
         self.sys.probing = (search.began, search.probe);
         let Steps { select, predicted, decision, llcs } =
             &mut **search.steps.as_mut().expect("the search is a state machine");
@@ -235,7 +235,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         *decision = Some(found);
         let (a, b) = *llcs;
         for llc in [Some(a), (b != a).then_some(b)].into_iter().flatten() {
-            let entry = self.sys.llcs[llc as usize].searches.iter_mut().find(|entry| entry.cpu == cpu);
+            let entry = self.sys.llcs[llc].searches.iter_mut().find(|entry| entry.cpu == cpu);
             let entry = entry.expect("the search is on the list");
             (entry.scan_range, entry.last_probe) = (scan_range, last_probe);
         }
@@ -245,13 +245,13 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// The same for a search that is a position.
     fn predict_position(&mut self, cpu: Cpu) -> u64 {
         let model = self.sys.model;
-        let search = &mut self.searches[cpu as usize];
+        let search = &mut self.searches[cpu];
         self.sys.probing = (search.began, search.probe);
         let wakeup = search.wakeup.as_ref().expect("a search is under way");
-        let llc = search.position.llc() as usize;
+        let llc = search.position.llc();
         let position = &mut search.position;
         let cx = Cx { rules: &self.sys.rules, wakeup, view: &self.sys };
-        position.predict(cx, &model.search_llcs, &self.sys.llc_idle[llc]);
+        position.predict(cx, &model.search_llcs, self.sys.idle.of_llc(llc));
         let last_probe = search.began + u64::from(position.probes()) * search.probe;
         let observed = if position.searches_domain() { model.observer_cost } else { 0 };
         let reach = position.reach(&model.search_llcs);
@@ -263,9 +263,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// depend on it.
     pub fn update_idle(&mut self, cpu: Cpu) {
         let idle = self.sys.available_idle_now(cpu);
-        let sched_idle = self.sys.sched_idle.is_some() && self.sys.cpus[cpu as usize].sched_idle_rq();
-        let was = self.sys.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu));
-        if idle != self.sys.idle.test(cpu) || sched_idle != was {
+        let sched_idle = self.sys.idle.may_be_sched_idle() && self.sys.cpus[cpu].sched_idle_rq();
+        if idle != self.sys.available_idle_cpu(cpu) || sched_idle != self.sys.sched_idle_cpu(cpu) {
             self.set_idle(cpu, idle, sched_idle);
         }
     }
@@ -273,10 +272,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// What `available_idle_cpu()` and `sched_idle_cpu()` return has changed.
     fn set_idle(&mut self, cpu: Cpu, idle: bool, sched_idle: bool) {
         let model = self.sys.model;
-        let llc = model.searches_of[cpu as usize];
+        let llc = model.searches_of[cpu];
         let smt_mask = &model.domains.smt_mask;
-        let idle_change = model.search_llcs.idle_change(&self.sys.llc_idle, cpu, idle);
-        self.bring_up_positions(model.llc_of[cpu as usize], |entry, _| entry.reach.has(&idle_change));
+        let idle_change = self.sys.idle.change(model, cpu, idle);
+        self.bring_up_positions(model.llc_of[cpu], |entry, _| entry.reach.has(&idle_change));
         self.change_seen_by_searches(
             llc,
             |entry| {
@@ -287,14 +286,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 let Steps { select, predicted, decision, .. } = search.steps();
                 decision.as_ref().is_some_and(|end| select.may_probe(&model.rules(), wakeup, predicted, end, cpu))
             },
-            |sys| {
-                sys.idle.assign(cpu, idle);
-                if let Some(mask) = &mut sys.sched_idle {
-                    mask.assign(cpu, sched_idle);
-                }
-                sys.idle_cores.update(&sys.idle, &model.siblings[cpu as usize]);
-                model.search_llcs.assign(&mut sys.llc_idle, cpu, idle);
-            },
+            |sys| sys.idle.set(model, cpu, idle, sched_idle),
         );
         self.emit_detail(|_| Event::Available { cpu, available: idle, sched_idle });
     }
@@ -302,7 +294,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Tasks have left the run queue of a busy CPU, which may leave SCHED_IDLE tasks only, or one task only.
     #[inline]
     pub fn tasks_have_left(&mut self, cpu: Cpu) {
-        if self.sys.sched_idle.is_some() {
+        if self.sys.idle.may_be_sched_idle() {
             self.update_idle(cpu);
         }
         self.update_only_task(cpu);
@@ -310,8 +302,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// Sets `has_idle_cores` of an LLC, or of the LLCs that share one ([`Model::idle_cores_of`](crate::model::Model)).
     pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
-        if self.sys.llcs[llc as usize].has_idle_cores != value {
-            let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
+        if self.sys.llcs[llc].has_idle_cores != value {
+            let change = |sys: &mut System<'_>| sys.llcs[llc].has_idle_cores = value;
             let rules = self.sys.rules;
             self.bring_up_positions(llc, |entry, _| entry.reach.reads_idle_cores);
             self.change_seen_by_searches(
@@ -320,7 +312,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 |search, _| search.steps().select.before_scan(&rules),
                 change,
             );
-            for &first in &self.sys.model.idle_cores_readers[llc as usize] {
+            for &first in &self.sys.model.idle_cores_readers[llc] {
                 self.emit_detail(|_| Event::IdleCores { llc: first, has_idle_cores: value });
             }
         }
@@ -328,8 +320,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// Sets `nr_idle_scan` of an LLC.
     pub fn set_nr_idle_scan(&mut self, llc: u32, value: i32) {
-        if self.sys.llcs[llc as usize].nr_idle_scan != value {
-            let change = |sys: &mut System<'_>| sys.llcs[llc as usize].nr_idle_scan = value;
+        if self.sys.llcs[llc].nr_idle_scan != value {
+            let change = |sys: &mut System<'_>| sys.llcs[llc].nr_idle_scan = value;
             self.change_seen_by_policies(self.searches_in(llc), |_, _| true, change);
         }
     }
@@ -337,7 +329,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// The LLC on whose list the searches of `llc` are.
     fn searches_in(&self, llc: u32) -> u32 {
         let model = self.sys.model;
-        model.searches_of[model.llc_first[llc as usize] as usize]
+        model.searches_of[model.llc_first[llc]]
     }
 
     /// Makes a change that searches on the list of an LLC see. Those for which `depends` holds are brought up to this
@@ -392,34 +384,14 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Updates a CPU's averages of its idle time, which SIS_PROP reads. The CPU itself may search, in an interrupt.
     #[inline]
     pub fn update_rq_avg_idle(&mut self, cpu: Cpu) {
-        if self.sys.cpus[cpu as usize].idle_stamp == 0 {
+        if self.sys.cpus[cpu].idle_stamp == 0 {
             return;
         }
-        if self.sys.cpus[cpu as usize].doing == Doing::Search && self.sys.model.features.has(Feature::SIS_PROP) {
-            let llc = self.searches[cpu as usize].list();
+        if matches!(self.sys.cpus[cpu].doing, Doing::Search(_)) && self.sys.model.features.has(Feature::SIS_PROP) {
+            let llc = self.searches[cpu].list();
             self.change_seen_by_policies(llc, |waker, _| waker == cpu, |sys| sys.update_rq_avg_idle(cpu));
         } else {
             self.sys.update_rq_avg_idle(cpu);
-        }
-    }
-
-    /// With SIS_SHORT: the only task of a CPU may have changed, which the policy reads of the target.
-    #[inline]
-    pub fn update_only_task(&mut self, cpu: Cpu) {
-        if self.sys.only_tasks.is_some() {
-            self.set_only_task(cpu, self.sys.only_task_now(cpu));
-        }
-    }
-
-    fn set_only_task(&mut self, cpu: Cpu, task: OnlyTask) {
-        let llc = self.sys.model.searches_of[cpu as usize];
-        let change = |sys: &mut System<'m>| {
-            if let Some(tasks) = &mut sys.only_tasks {
-                tasks[cpu as usize] = task;
-            }
-        };
-        if self.sys.only_tasks.as_ref().is_some_and(|tasks| tasks[cpu as usize] != task) {
-            self.change_seen_by_policies(llc, |_, search| search.target() == cpu, change);
         }
     }
 
@@ -432,14 +404,14 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         depends: impl Fn(&Search<'m>, &Wakeup<'m>) -> bool,
     ) {
         let rules = self.sys.rules;
-        for at in 0..self.sys.llcs[llc as usize].searches.len() {
-            let entry = self.sys.llcs[llc as usize].searches[at];
+        for at in 0..self.sys.llcs[llc].searches.len() {
+            let entry = self.sys.llcs[llc].searches[at];
             // With all probes made the decision stands, and only the rest of the wake-up takes its time.
             if self.sys.now > entry.last_probe || !may_depend(&entry) {
                 continue;
             }
             let searcher = entry.cpu;
-            let search = &mut self.searches[searcher as usize];
+            let search = &mut self.searches[searcher];
             let Some(wakeup) = &search.wakeup else { continue };
             if !depends(search, wakeup) {
                 continue;
@@ -463,15 +435,15 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// because its probes up to now may be made later, by the idle CPUs of then.
     fn bring_up_positions(&mut self, llc: u32, depends: impl Fn(&PositionEntry, &Search<'m>) -> bool) {
         let now = self.sys.now;
-        for entry in &mut self.sys.llcs[llc as usize].positions {
-            let search = &mut self.searches[entry.cpu as usize];
+        for entry in &mut self.sys.llcs[llc].positions {
+            let search = &mut self.searches[entry.cpu];
             if now > entry.last_probe || !depends(entry, search) {
                 continue;
             }
             let due = search.probes_due(now);
             if search.position.made() < due {
                 let llcs = &self.sys.model.search_llcs;
-                search.position.advance(due, llcs, &self.sys.llc_idle[llc as usize]);
+                search.position.advance(due, llcs, self.sys.idle.of_llc(llc));
                 entry.reach = search.position.reach(llcs);
                 if !depends(entry, search) {
                     continue;
@@ -499,14 +471,14 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// The search is over: takes it off the lists and returns its decision.
     pub fn take_search(&mut self, cpu: Cpu) -> Decision {
-        let search = &mut self.searches[cpu as usize];
+        let search = &mut self.searches[cpu];
         debug_assert_eq!(search.wakeup.as_ref().map(|wakeup| wakeup.waker.cpu), Some(cpu));
         if search.form == Form::Position {
             return self.take_position(cpu);
         }
         let (a, b) = search.steps.as_ref().map_or((0, 0), |steps| steps.llcs);
         for llc in [a, b] {
-            let entries = &mut self.sys.llcs[llc as usize].searches;
+            let entries = &mut self.sys.llcs[llc].searches;
             if let Some(at) = entries.iter().position(|entry| entry.cpu == cpu) {
                 entries.swap_remove(at);
             }
@@ -518,9 +490,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// The same for a search that is a position.
     fn take_position(&mut self, cpu: Cpu) -> Decision {
         let model = self.sys.model;
-        let search = &mut self.searches[cpu as usize];
+        let search = &mut self.searches[cpu];
         let place = search.place;
-        let positions = &mut self.sys.llcs[search.position.llc() as usize].positions;
+        let positions = &mut self.sys.llcs[search.position.llc()].positions;
         positions.swap_remove(place as usize);
         let moved = positions.get(place as usize).map(|entry| entry.cpu);
         self.sys.probing = (search.began, search.probe);
@@ -529,7 +501,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let decision = search.position.decision(cx, &model.search_llcs);
         search.wakeup = None;
         if let Some(moved) = moved {
-            self.searches[moved as usize].place = place;
+            self.searches[moved].place = place;
         }
         decision
     }

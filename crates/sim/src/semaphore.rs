@@ -10,7 +10,7 @@ use wakelab_sched::runqueue::TaskId;
 impl<S: Sink> Sim<'_, '_, S> {
     /// `down()`. Returns whether the task sleeps.
     pub fn down(&mut self, cpu: Cpu, id: TaskId, semaphore: u32) -> bool {
-        let (sync, task) = (&mut self.sys.syncs[semaphore as usize], &mut self.sys.tasks[id.0 as usize]);
+        let (sync, task) = (&mut self.sys.syncs[semaphore], &mut self.sys.tasks[id]);
         // `waiter.up`: whoever called up() handed it over.
         let handed_over = task.calls.phase == Phase::Woken;
         if !handed_over && sync.count == 0 {
@@ -26,13 +26,13 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `up()`: the first waiter has the semaphore now, and is noted to be woken.
     pub fn up(&mut self, id: TaskId, semaphore: u32) {
-        let sync = &mut self.sys.syncs[semaphore as usize];
+        let sync = &mut self.sys.syncs[semaphore];
         let first = sync.queue.pop_front();
         sync.count = sync.count.saturating_add(u32::from(first.is_none()));
-        self.sys.tasks[id.0 as usize].pc += 1;
+        self.sys.tasks[id].pc += 1;
         if let Some(waiter) = first {
-            self.sys.tasks[waiter.0 as usize].calls.phase = Phase::Woken;
-            self.sys.tasks[id.0 as usize].add_to_wake([(waiter, false)]);
+            self.sys.tasks[waiter].calls.phase = Phase::Woken;
+            self.sys.tasks[id].add_to_wake([(waiter, false)]);
         }
     }
 }

@@ -15,7 +15,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Performs a system call of the running task. Returns whether the CPU has begun something else; if not, the
     /// program goes on.
     pub fn call(&mut self, cpu: Cpu, id: TaskId, call: Call) -> bool {
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         task.in_softirq = false;
         let resource = |number: u32| task.channels[number as usize];
         match call {
@@ -145,7 +145,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     return false;
                 }
                 // If nothing changes, __sched_setscheduler() does nothing.
-                self.sys.cpus[cpu as usize].rq.changes_slice(&self.sys.es, id, ns)
+                self.sys.cpus[cpu].rq.changes_slice(&self.sys.es, id, ns)
                     && self.reweight(cpu, id, |rq, es, now, _| rq.set_custom_slice(es, now, id, ns))
             }
             Call::Uclamp { min, max } => {
@@ -163,18 +163,18 @@ impl<S: Sink> Sim<'_, '_, S> {
             Call::RunFor { ns } => {
                 // It computes a piece before it reads the clock.
                 if self.left_of(id, ns.max(1)).is_some() {
-                    self.sys.tasks[id.0 as usize].left += RUN_FOR_PIECE_NS;
+                    self.sys.tasks[id].left += RUN_FOR_PIECE_NS;
                 }
                 false
             }
             Call::SpinFor { ns, counts } => {
                 let left = self.left_of(id, ns);
-                let task = &mut self.sys.tasks[id.0 as usize];
+                let task = &mut self.sys.tasks[id];
                 match left {
                     // At the CPU's speed of the moment: a sibling that becomes idle or busy makes the piece end a
                     // little sooner or later.
                     Some(left) => {
-                        let slowdown = self.sys.cpus[cpu as usize].slowdown;
+                        let slowdown = self.sys.cpus[cpu].slowdown;
                         task.left += (left * 100 / slowdown).clamp(SPIN_PIECE_NS, RUN_FOR_PIECE_NS);
                     }
                     // A transaction of no time has begun now.
@@ -189,7 +189,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// How long it is until `ns` have passed since the task's step began, ns; `None`, and the step is done, if they
     /// have.
     fn left_of(&mut self, id: TaskId, ns: u64) -> Option<u64> {
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         let since = *task.calls.run_for.get_or_insert(self.sys.now);
         let left = ns.checked_sub(self.sys.now - since).filter(|left| *left > 0);
         if left.is_none() {
@@ -203,35 +203,35 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// the lock.
     fn spin(&mut self, cpu: Cpu, id: TaskId, lock: u32, hold: Work) {
         let hold = self.random.work(hold, &self.sys.model.workload.distributions);
-        let slowdown = self.sys.cpus[cpu as usize].slowdown;
-        let lock = &mut self.sys.channels[lock as usize];
+        let slowdown = self.sys.cpus[cpu].slowdown;
+        let lock = &mut self.sys.channels[lock];
         let wait = lock.free_at.saturating_sub(self.sys.now);
         lock.free_at = self.sys.now + wait + (hold * slowdown).div_ceil(100);
-        self.sys.tasks[id.0 as usize].left += hold + wait * 100 / slowdown;
+        self.sys.tasks[id].left += hold + wait * 100 / slowdown;
     }
 
     /// `do_work()` of schbench, up to the next moment at which time passes: takes a lock of the CPU, spins, or lets go.
     fn run_cpu_locked(&mut self, cpu: Cpu, id: TaskId, work: Work) {
-        match self.sys.tasks[id.0 as usize].calls.cpu_lock {
+        match self.sys.tasks[id].calls.cpu_lock {
             Some((lock, true)) => {
-                self.sys.cpus[lock as usize].work_locked = false;
-                let task = &mut self.sys.tasks[id.0 as usize];
+                self.sys.cpus[lock].work_locked = false;
+                let task = &mut self.sys.tasks[id];
                 task.calls.cpu_lock = None;
                 task.pc += 1;
             }
             // lock_this_cpu() gives a lock back that it got after it was moved, and begins again.
-            Some((lock, false)) if self.sys.cpus[lock as usize].work_locked => {
-                self.sys.tasks[id.0 as usize].left += CPU_LOCK_PIECE_NS;
+            Some((lock, false)) if self.sys.cpus[lock].work_locked => {
+                self.sys.tasks[id].left += CPU_LOCK_PIECE_NS;
             }
-            _ if self.sys.cpus[cpu as usize].work_locked => {
-                let task = &mut self.sys.tasks[id.0 as usize];
+            _ if self.sys.cpus[cpu].work_locked => {
+                let task = &mut self.sys.tasks[id];
                 task.calls.cpu_lock = Some((cpu, false));
                 task.left += CPU_LOCK_PIECE_NS;
             }
             _ => {
-                self.sys.cpus[cpu as usize].work_locked = true;
+                self.sys.cpus[cpu].work_locked = true;
                 let work = self.random.work(work, &self.sys.model.workload.distributions);
-                let task = &mut self.sys.tasks[id.0 as usize];
+                let task = &mut self.sys.tasks[id];
                 task.calls.cpu_lock = Some((cpu, true));
                 task.left += work;
             }
@@ -250,9 +250,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         if time == 0 {
             return false;
         }
-        let task = &mut self.sys.tasks[id.0 as usize];
+        let task = &mut self.sys.tasks[id];
         (task.iowait, task.iowait_cpu) = (IoWait::Waits, cpu);
-        self.sys.cpus[cpu as usize].nr_iowait += 1;
+        self.sys.cpus[cpu].nr_iowait += 1;
         self.at(self.sys.now + time, TimedEvent::Timer(id));
         self.block(cpu, id, Wait::Timer);
         true
@@ -272,13 +272,13 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// it may use now; the kernel takes any (`cpumask_any_and_distribute()`).
     fn set_affinity(&mut self, cpu: Cpu, id: TaskId, cpus: Option<u32>) -> bool {
         let model = self.sys.model;
-        let mask = cpus.map_or(0, |set| model.set_masks[set as usize]);
-        if self.sys.is_dl(id) && model.masks[mask as usize].weight() != model.nr_cpus() {
+        let mask = cpus.map_or(0, |set| model.set_masks[set]);
+        if self.sys.is_dl(id) && model.masks[mask].weight() != model.nr_cpus() {
             // dl_task_check_affinity()
             return self.fails(id, "has the policy SCHED_DEADLINE, so its CPUs cannot be restricted (EBUSY)");
         }
-        let task = &mut self.sys.tasks[id.0 as usize];
-        (task.mask, task.pinned) = (mask, model.masks[mask as usize].weight() == 1);
+        let task = &mut self.sys.tasks[id];
+        (task.mask, task.pinned) = (mask, model.masks[mask].weight() == 1);
         if self.sys.is_ext(id) {
             self.ext_set_affinity(cpu, id, mask);
             let dest = self.sys.allowed_or_fallback(id, cpu);
@@ -297,7 +297,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// When a periodic timer expires next, ns, if it is started now.
     fn timer(&mut self, id: TaskId, timer: usize, period: u64, mode: TimerMode) -> u64 {
         let now = self.sys.now;
-        let calls = &mut self.sys.tasks[id.0 as usize].calls;
+        let calls = &mut self.sys.tasks[id].calls;
         if calls.timers.len() <= timer {
             calls.timers.resize(timer + 1, None);
         }
@@ -322,7 +322,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.ext_yield(cpu, id);
             return true;
         }
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         if c.rq.nr_queued() == 1 && !c.need_resched {
             return false;
         }
@@ -334,9 +334,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Reschedules, as an event of this moment, so that a task that is picked again and again does not recurse.
     pub fn reschedule(&mut self, cpu: Cpu, id: TaskId) {
-        let (at, count) = self.sys.tasks[id.0 as usize].calls.rescheduled;
+        let (at, count) = self.sys.tasks[id].calls.rescheduled;
         let again = if at == self.sys.now { count + 1 } else { 0 };
-        self.sys.tasks[id.0 as usize].calls.rescheduled = (self.sys.now, again);
+        self.sys.tasks[id].calls.rescheduled = (self.sys.now, again);
         if again > ZERO_TIME_STEPS {
             let name = self.sys.task_name(id);
             let text = format!("task {name} gives up its CPU {ZERO_TIME_STEPS} times without any time passing");
@@ -355,7 +355,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     ) -> bool {
         self.sys.update_load(cpu, id, UpdateFlags::UPDATE_TG);
         let old = u64::from(self.sys.es[id].load.weight);
-        let need_resched = self.sys.cpus[cpu as usize].need_resched;
+        let need_resched = self.sys.cpus[cpu].need_resched;
         if self.sys.task_groups.is_some() {
             let resched = self.sys.group_reweight(cpu, id, |rq, es, now| change(rq, es, now, need_resched));
             return self.reweighted(cpu, id, old, resched);
@@ -373,7 +373,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The running task has another weight or slice, and its averages with it.
     fn reweighted(&mut self, cpu: Cpu, id: TaskId, old: u64, resched: Resched) -> bool {
         let new = u64::from(self.sys.es[id].load.weight);
-        let c = &mut self.sys.cpus[cpu as usize];
+        let c = &mut self.sys.cpus[cpu];
         c.weight = c.weight - old + new;
         c.cfs_tasks.move_to_head(id);
         self.sys.touch(cpu);

@@ -156,12 +156,12 @@ impl<S: Sink> Sim<'_, '_, S> {
     #[cold]
     pub fn throttle_cfs_rq_work(&mut self, cpu: Cpu, task: TaskId) {
         let e = &self.sys.es[task];
-        let of = &self.sys.tasks[task.0 as usize];
-        let due = self.sys.cpus[cpu as usize].need_resched;
+        let of = &self.sys.tasks[task];
+        let due = self.sys.cpus[cpu].need_resched;
         if !e.throttle_work || due || of.has_to_wake() || of.state == State::Dead || !e.on_rq {
             return;
         }
-        let FairRq::Groups(rq) = &self.sys.cpus[cpu as usize].rq else { return };
+        let FairRq::Groups(rq) = &self.sys.cpus[cpu].rq else { return };
         if rq.hierarchy().throttled_hierarchy(e.group) {
             self.sys.load_throttle(cpu, task);
         }
@@ -175,8 +175,8 @@ impl<S: Sink> Sim<'_, '_, S> {
 impl<S: Sink> Cpus for Sim<'_, '_, S> {
     fn on<R>(&mut self, cpu: u32, op: impl FnOnce(&mut GroupedRq, &mut Entities, u64) -> R) -> R {
         let result = self.sys.on_rq(cpu, |rq, es, now| op(grouped(rq), es, now));
-        let asks = grouped(&mut self.sys.cpus[cpu as usize].rq).hierarchy_mut().asks();
-        let idle = asks.resched_idle && self.sys.cpus[cpu as usize].curr_idle;
+        let asks = grouped(&mut self.sys.cpus[cpu].rq).hierarchy_mut().asks();
+        let idle = asks.resched_idle && self.sys.cpus[cpu].curr_idle;
         if self.sys.note_resched(cpu, asks.resched).is_now() || idle {
             self.kick(cpu);
         }
@@ -213,7 +213,7 @@ impl System<'_> {
         if self.task_groups.is_some() {
             return self.on_groups(cpu, |rq, es| op(rq, es, now));
         }
-        op(&mut self.cpus[cpu as usize].rq, &mut self.es, now)
+        op(&mut self.cpus[cpu].rq, &mut self.es, now)
     }
 
     #[cold]
@@ -221,7 +221,7 @@ impl System<'_> {
     fn on_groups<R>(&mut self, cpu: Cpu, op: impl FnOnce(&mut FairRq, &mut Entities) -> R) -> R {
         let clocks = Clocks { pelt: self.clock_pelt(cpu), clock: BOOT_NS + self.now, task: self.clock_task(cpu) };
         let groups = self.task_groups.as_mut().expect("there are groups");
-        let c = &mut self.cpus[cpu as usize];
+        let c = &mut self.cpus[cpu];
         let h = grouped(&mut c.rq).hierarchy_mut();
         let hidden = h.nr_hidden();
         h.enter(c.pelt, std::mem::take(&mut groups.shared), clocks);
@@ -246,11 +246,11 @@ impl System<'_> {
     /// What `dequeue_task_fair()` does to the averages of a running task that is throttled.
     fn load_throttle(&mut self, cpu: Cpu, task: TaskId) {
         self.touch(cpu);
-        let capacity = self.model.capacity[cpu as usize];
+        let capacity = self.model.capacity[cpu];
         if let Some(rules) = self.model.util_est {
-            util_est_dequeue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
+            util_est_dequeue(&mut self.cpus[cpu].pelt.avg, &self.tasks[task].avg);
             self.group_update_load(cpu, task, UpdateFlags::UPDATE_TG);
-            util_est_update(rules, &mut self.tasks[task.0 as usize].avg, true, capacity);
+            util_est_update(rules, &mut self.tasks[task].avg, true, capacity);
         } else {
             self.group_update_load(cpu, task, UpdateFlags::UPDATE_TG);
         }
@@ -259,7 +259,7 @@ impl System<'_> {
     /// [`BalanceView::throttled_lb_pair`](wakelab_sched::balance::BalanceView::throttled_lb_pair), with groups.
     #[cold]
     pub fn group_throttled_lb_pair(&self, src_cpu: Cpu, dst_cpu: Cpu, task: TaskId) -> bool {
-        let throttled = |cpu: Cpu| match &self.cpus[cpu as usize].rq {
+        let throttled = |cpu: Cpu| match &self.cpus[cpu].rq {
             FairRq::Groups(rq) => rq.hierarchy().throttled_hierarchy(self.es[task].group),
             _ => false,
         };
@@ -277,7 +277,7 @@ impl System<'_> {
     /// With what flags `dequeue_entity()` updates the averages of a running task that sleeps.
     #[cold]
     pub fn group_sleep_flags(&mut self, cpu: Cpu, task: TaskId) -> UpdateFlags {
-        let (now, exits) = (self.clock_task(cpu), self.tasks[task.0 as usize].state == State::Dead);
+        let (now, exits) = (self.clock_task(cpu), self.tasks[task].state == State::Dead);
         let delayed = self.on_groups(cpu, |rq, es| grouped(rq).delays_dequeue(es, now, task, exits));
         if delayed { UpdateFlags::empty() } else { UpdateFlags::UPDATE_TG }
     }
@@ -288,8 +288,8 @@ impl System<'_> {
         if self.is_rt(task) || self.es[task].throttled {
             return;
         }
-        let FairRq::Groups(rq) = &self.cpus[cpu as usize].rq else { unreachable!("there are groups") };
-        rq.hierarchy().age_task(&self.es, task, &mut self.tasks[task.0 as usize].avg, true);
+        let FairRq::Groups(rq) = &self.cpus[cpu].rq else { unreachable!("there are groups") };
+        rq.hierarchy().age_task(&self.es, task, &mut self.tasks[task].avg, true);
     }
 
     /// What `set_next_entity()` does to the averages of a task, with groups.
@@ -299,19 +299,19 @@ impl System<'_> {
     }
 
     fn group_update(&mut self, cpu: Cpu, task: TaskId, flags: UpdateFlags, waited: bool) {
-        let mut avg = self.tasks[task.0 as usize].avg;
+        let mut avg = self.tasks[task].avg;
         self.on_groups(cpu, |rq, es| {
             grouped(rq).hierarchy_mut().update_task_load_avg(es, task, &mut avg, flags, waited);
         });
-        self.tasks[task.0 as usize].avg = avg;
+        self.tasks[task].avg = avg;
     }
 
     /// What the end of a delayed dequeue does to the averages of a task, with groups.
     #[cold]
     pub fn group_reaped(&mut self, cpu: Cpu, task: TaskId) {
-        let mut avg = self.tasks[task.0 as usize].avg;
+        let mut avg = self.tasks[task].avg;
         self.on_groups(cpu, |rq, es| grouped(rq).hierarchy_mut().age_task(es, task, &mut avg, false));
-        self.tasks[task.0 as usize].avg = avg;
+        self.tasks[task].avg = avg;
     }
 
     /// A change of a task's weight or slice, which its averages follow, with groups.
@@ -322,13 +322,13 @@ impl System<'_> {
         task: TaskId,
         change: impl FnOnce(&mut FairRq, &mut Entities, u64) -> Resched,
     ) -> Resched {
-        let (now, avg) = (self.clock_task(cpu), self.tasks[task.0 as usize].avg);
+        let (now, avg) = (self.clock_task(cpu), self.tasks[task].avg);
         let (resched, avg) = self.on_groups(cpu, |rq, es| {
             grouped(rq).hierarchy_mut().lend(avg);
             let resched = change(rq, es, now);
             (resched, grouped(rq).hierarchy_mut().take_back())
         });
-        self.tasks[task.0 as usize].avg = avg;
+        self.tasks[task].avg = avg;
         resched
     }
 
@@ -342,7 +342,7 @@ impl System<'_> {
     #[inline]
     pub fn cfs_rq_of<R>(&mut self, cpu: Cpu, task: TaskId, of: impl FnOnce(&mut CfsRqPelt, &mut Task) -> R) -> R {
         let group = self.es[task].group;
-        let (c, task) = (&mut self.cpus[cpu as usize], &mut self.tasks[task.0 as usize]);
+        let (c, task) = (&mut self.cpus[cpu], &mut self.tasks[task]);
         match &mut c.rq {
             FairRq::Groups(rq) if group != 0 => of(rq.hierarchy_mut().pelt(group), task),
             _ => of(&mut c.pelt, task),
@@ -355,13 +355,13 @@ impl System<'_> {
         if self.task_groups.is_some() {
             return self.group_h_load(task);
         }
-        let t = &self.tasks[task.0 as usize];
-        task_h_load(&t.avg, &mut self.cpus[t.cpu as usize].pelt, self.jiffies)
+        let t = &self.tasks[task];
+        task_h_load(&t.avg, &mut self.cpus[t.cpu].pelt, self.jiffies)
     }
 
     #[cold]
     fn group_h_load(&mut self, task: TaskId) -> u64 {
-        let (cpu, jiffies, group) = (self.tasks[task.0 as usize].cpu, self.jiffies, self.es[task].group);
+        let (cpu, jiffies, group) = (self.tasks[task].cpu, self.jiffies, self.es[task].group);
         self.on_groups(cpu, |rq, _| grouped(rq).hierarchy_mut().update_cfs_rq_h_load(group, jiffies));
         self.cfs_rq_of(cpu, task, |cfs_rq, task| task_h_load(&task.avg, cfs_rq, jiffies))
     }
@@ -369,8 +369,8 @@ impl System<'_> {
     /// The same by the averages of this moment, not by those of the last jiffy.
     #[inline]
     pub fn h_load_now(&self, task: TaskId) -> u64 {
-        let t = &self.tasks[task.0 as usize];
-        let c = &self.cpus[t.cpu as usize];
+        let t = &self.tasks[task];
+        let c = &self.cpus[t.cpu];
         match &c.rq {
             FairRq::Groups(rq) => rq.hierarchy().h_load_now(self.es[task].group, t.avg.load_avg, &c.pelt),
             // Without groups the share of the run queue's load is the task's own, but for rounding.

@@ -12,6 +12,7 @@
 
 use crate::engine::Sim;
 use crate::model::Model;
+use crate::numbered::{Numbered, PerCpu, PerTask};
 use crate::system::System;
 use crate::task::Task;
 use crate::{Setup, SimError};
@@ -30,10 +31,10 @@ pub struct UclampState {
     /// `sched_uclamp_used`.
     used: bool,
     /// The effective clamps of each group; the root's task, 0, and those of an autogroup are not restricted.
-    groups: Vec<Option<GroupUclamp>>,
+    groups: Numbered<Option<GroupUclamp>>,
     /// By number, as far as they have been forked.
-    tasks: Vec<TaskUclamp>,
-    rqs: Vec<RqUclamp>,
+    tasks: PerTask<TaskUclamp>,
+    rqs: PerCpu<RqUclamp>,
 }
 
 /// The constant data of clamps.
@@ -45,7 +46,7 @@ pub struct UclampModel {
     /// By task of the workload: what it requests before it starts, minimum and maximum.
     tasks: Vec<[Option<u32>; 2]>,
     /// By group, the root first.
-    groups: Vec<Option<GroupUclamp>>,
+    groups: Numbered<Option<GroupUclamp>>,
     /// A group's clamps were set, which makes the kernel keep clamps.
     of_groups: bool,
 }
@@ -81,9 +82,9 @@ impl UclampModel {
             || workload.programs.iter().any(|program| program.ops.iter().any(sets));
         let of_groups = workload.groups.iter().any(|group| group.uclamp_min.or(group.uclamp_max).is_some());
         let set = set || of_groups;
-        let mut groups = vec![None];
+        let mut groups = Numbered::from(vec![None]);
         for group in &workload.groups {
-            let of = || GroupUclamp::update_eff(group.uclamp_min, group.uclamp_max, groups[group.parent as usize]);
+            let of = || GroupUclamp::update_eff(group.uclamp_min, group.uclamp_max, groups[group.parent]);
             groups.push((!group.autogroup).then(of));
         }
         if !set && !system.is_changed() {
@@ -103,8 +104,9 @@ impl UclampState {
     pub fn new(model: &Model<'_>) -> Option<Box<Self>> {
         let UclampModel { system, groups, of_groups, .. } = model.uclamp.as_ref()?;
         let (system, groups) = (*system, groups.clone());
-        let rqs = vec![RqUclamp::default(); model.nr_cpus() as usize];
-        Some(Box::new(UclampState { system, used: *of_groups || system.is_changed(), groups, tasks: Vec::new(), rqs }))
+        let rqs = vec![RqUclamp::default(); model.nr_cpus() as usize].into();
+        let tasks = PerTask::default();
+        Some(Box::new(UclampState { system, used: *of_groups || system.is_changed(), groups, tasks, rqs }))
     }
 
     /// `uclamp_is_used()`.
@@ -114,7 +116,7 @@ impl UclampState {
 
     /// The run queue of a CPU.
     pub fn rq(&self, cpu: Cpu) -> &RqUclamp {
-        &self.rqs[cpu as usize]
+        &self.rqs[cpu]
     }
 
     /// The clamps of a CPU's run queue.
@@ -127,11 +129,7 @@ impl UclampState {
     }
 
     fn task(&mut self, id: TaskId) -> &mut TaskUclamp {
-        let id = id.0 as usize;
-        if self.tasks.len() <= id {
-            self.tasks.resize(id + 1, TaskUclamp::default());
-        }
-        &mut self.tasks[id]
+        self.tasks.reach(id, TaskUclamp::default())
     }
 
     /// `uclamp_eff_value()` of both clamps.
@@ -139,21 +137,21 @@ impl UclampState {
         if !self.used {
             return Uclamp::UNUSED;
         }
-        self.tasks.get(id.0 as usize).copied().unwrap_or_default().uclamp(&self.system, self.groups[group as usize])
+        self.tasks.get(id).copied().unwrap_or_default().uclamp(&self.system, self.groups[group])
     }
 
     fn inc(&mut self, cpu: Cpu, id: TaskId, group: u32) {
         self.task(id);
         if self.used {
-            let group = self.groups[group as usize];
-            self.rqs[cpu as usize].inc(&mut self.tasks[id.0 as usize], &self.system, group);
+            let group = self.groups[group];
+            self.rqs[cpu].inc(&mut self.tasks[id], &self.system, group);
         }
     }
 
     fn dec(&mut self, cpu: Cpu, id: TaskId) {
         self.task(id);
         if self.used {
-            self.rqs[cpu as usize].dec(&mut self.tasks[id.0 as usize]);
+            self.rqs[cpu].dec(&mut self.tasks[id]);
         }
     }
 }

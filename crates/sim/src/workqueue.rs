@@ -6,6 +6,7 @@
 
 use crate::engine::Sim;
 use crate::model::Model;
+use crate::numbered::PerCpu;
 use crate::system::System;
 use crate::task::{Of, State, Wait};
 use smallvec::SmallVec;
@@ -41,8 +42,7 @@ pub struct Workqueue {
     batch: usize,
     /// The kworker of CPU 0. Those of the others follow.
     first: TaskId,
-    /// By CPU.
-    items: Vec<Items>,
+    items: PerCpu<Items>,
 }
 
 impl Workqueue {
@@ -53,7 +53,7 @@ impl Workqueue {
 
     /// Takes what is queued on a CPU, if it is enough. Returns the first item.
     fn take(&mut self, cpu: Cpu) -> Option<Item> {
-        let items = &mut self.items[cpu as usize];
+        let items = &mut self.items[cpu];
         if items.taken.is_empty() && items.queued.len() >= self.batch {
             items.taken = std::mem::take(&mut items.queued);
         }
@@ -71,7 +71,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             for cpu in 0..model.nr_cpus() {
                 self.add_sleeping(0, (cpu, true), Of::Workqueue, Wait::Work(resource));
             }
-            let items = vec![Items::default(); model.nr_cpus() as usize];
+            let items = vec![Items::default(); model.nr_cpus() as usize].into();
             self.sys.workqueues.push(Workqueue { resource, batch, first, items });
             (0..model.nr_cpus()).for_each(|cpu| self.emit_task(TaskId(first.0 + cpu)));
         }
@@ -80,19 +80,19 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `queue_work()`: queues an item on the CPU of the running task, and notes the kworker to be woken if it sleeps
     /// and there are enough.
     pub fn queue_work(&mut self, cpu: Cpu, id: TaskId, resource: u32, program: u32) {
-        let channels = self.sys.tasks[id.0 as usize].channels.clone();
+        let channels = self.sys.tasks[id].channels.clone();
         let queues = &mut self.sys.workqueues;
         let queue = queues.iter_mut().find(|queue| queue.resource == resource).expect("it was added");
-        queue.items[cpu as usize].queued.push_back(Item { program, channels });
+        queue.items[cpu].queued.push_back(Item { program, channels });
         let kworker = TaskId(queue.first.0 + cpu);
-        let sleeps = matches!(self.sys.tasks[kworker.0 as usize].state, State::Sleeping(Wait::Work(_)));
+        let sleeps = matches!(self.sys.tasks[kworker].state, State::Sleeping(Wait::Work(_)));
         // With items that it has taken, its wake-up is under way.
-        if !sleeps || !queue.items[cpu as usize].taken.is_empty() {
+        if !sleeps || !queue.items[cpu].taken.is_empty() {
             return;
         }
         if let Some(first) = queue.take(cpu) {
             self.sys.begin_item(kworker, first);
-            self.sys.tasks[id.0 as usize].add_to_wake([(kworker, false)]);
+            self.sys.tasks[id].add_to_wake([(kworker, false)]);
         }
     }
 
@@ -101,7 +101,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mut queues = self.sys.workqueues.iter_mut();
         let (queue, of) =
             queues.find_map(|queue| queue.cpu_of(id).map(|cpu| (queue, cpu))).expect("it has a workqueue");
-        queue.items[of as usize].taken.pop_front();
+        queue.items[of].taken.pop_front();
         if let Some(next) = queue.take(of) {
             self.sys.begin_item(id, next);
             return true;
@@ -114,7 +114,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
 impl System<'_> {
     fn begin_item(&mut self, kworker: TaskId, item: Item) {
-        let task = &mut self.tasks[kworker.0 as usize];
+        let task = &mut self.tasks[kworker];
         (task.program, task.pc, task.channels) = (item.program, 0, item.channels);
         task.in_softirq = false;
     }

@@ -4,6 +4,7 @@ use super::PmSide;
 use super::model::{DemotionModel, KindModel, PmModel, PolicyModel, ScaleSource};
 use super::model::{base_khz, clocks, core, groups, kind, policy_of, shared, wrong};
 use crate::SimError;
+use crate::numbered::PerCpu;
 use wakelab_kernel::{CpufreqRules, FeatureSet, Preset, PressureForm};
 use wakelab_machine::{FreqPolicy, Machine};
 use wakelab_pm::Khz;
@@ -15,11 +16,11 @@ use wakelab_sched::boost::BoostSite;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::Arch;
 
-/// By CPU: the number of the group that has it.
-fn inverse<'a>(nr_cpus: usize, groups: impl Iterator<Item = &'a [Cpu]>) -> Vec<usize> {
-    let mut of = vec![0; nr_cpus];
+/// The number of the group that has a CPU.
+fn inverse<'a>(nr_cpus: usize, groups: impl Iterator<Item = &'a [Cpu]>) -> PerCpu<usize> {
+    let mut of = PerCpu::from(vec![0; nr_cpus]);
     for (n, cpus) in groups.enumerate() {
-        cpus.iter().for_each(|&cpu| of[cpu as usize] = n);
+        cpus.iter().for_each(|&cpu| of[cpu] = n);
     }
     of
 }
@@ -30,30 +31,30 @@ impl PmModel {
         let topology = &machine.topology.cpus;
         let nr_cpus = topology.len();
         let all = || 0..nr_cpus as Cpu;
-        let policy_of: Vec<usize> = all().map(|cpu| policy_of(machine, cpu)).collect::<Result<_, _>>()?;
+        let policy_of: PerCpu<usize> = all().map(|cpu| policy_of(machine, cpu)).collect::<Result<_, _>>()?;
         let mut kinds: Vec<KindModel> = Vec::new();
-        let mut kind_of = Vec::new();
+        let mut kind_of = PerCpu::default();
         for cpu in all() {
             let own = kind(machine, cpu)?;
             kind_of.push(kinds.iter().position(|kind| *kind == own).unwrap_or(kinds.len()));
-            if kind_of[cpu as usize] == kinds.len() {
+            if kind_of[cpu] == kinds.len() {
                 kinds.push(own);
             }
         }
         let cores = groups(all(), |cpu| topology[cpu as usize].core).into_iter();
         let cores: Vec<_> = cores
-            .map(|(_, cpus)| (kind_of[cpus[0] as usize], cpus))
+            .map(|(_, cpus)| (kind_of[cpus[0]], cpus))
             .map(|(n, cpus)| core(machine, cpus, &kinds[n]))
             .collect::<Result<_, _>>()?;
         let (clocks, shared) = (clocks(machine)?, shared(machine));
-        let mut shared_of = vec![Vec::new(); nr_cpus];
+        let mut shared_of = PerCpu::from(vec![Vec::new(); nr_cpus]);
         for (n, domain) in shared.iter().enumerate() {
-            domain.cpus.iter().for_each(|&cpu| shared_of[cpu as usize].push(n));
+            domain.cpus.iter().for_each(|&cpu| shared_of[cpu].push(n));
         }
-        let package_of: Vec<usize> = topology.iter().map(|cpu| cpu.package as usize).collect();
+        let package_of: PerCpu<usize> = topology.iter().map(|cpu| cpu.package as usize).collect();
         let policies = machine.frequencies.iter().map(|policy| of_policy(machine, kernel, &side, policy));
         let policies: Vec<PolicyModel> = policies.collect::<Result<_, _>>()?;
-        let of_cpu = |number: fn(&FreqPolicy) -> Khz| -> Vec<Khz> {
+        let of_cpu = |number: fn(&FreqPolicy) -> Khz| -> PerCpu<Khz> {
             policy_of.iter().map(|&policy| number(&machine.frequencies[policy])).collect()
         };
         let governs =
@@ -135,8 +136,8 @@ fn of_policy(machine: &Machine, kernel: &Preset, side: &PmSide, policy: &FreqPol
     Ok(PolicyModel { policy: of, setup, latency_ns })
 }
 
-/// By CPU: what the hardware gives at most, and tells the kernel of.
-fn hw_caps(machine: &Machine, kernel: &Preset, side: &PmSide) -> Result<Vec<Khz>, SimError> {
+/// What the hardware gives at most, and tells the kernel of.
+fn hw_caps(machine: &Machine, kernel: &Preset, side: &PmSide) -> Result<PerCpu<Khz>, SimError> {
     let nr_cpus = machine.topology.nr_cpus();
     for (name, caps) in [("freq_cap", &side.freq_caps), ("hw_pressure", &side.hw_pressure)] {
         if let Some(last) = caps.last_cpu().filter(|&last| last >= nr_cpus) {

@@ -24,10 +24,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn active_changes(&mut self, cpu: Cpu, active: bool) {
         let Some(model) = self.sys.pm_model() else { return };
         let Some(pm) = &mut self.sys.pm else { return };
-        if std::mem::replace(&mut pm.cpus[cpu as usize].active, active) == active {
+        if std::mem::replace(&mut pm.cpus[cpu].active, active) == active {
             return;
         }
-        let core = model.core_of[cpu as usize];
+        let core = model.core_of[cpu];
         let cpus = &mut pm.active_cpus[core];
         let counts = if active {
             *cpus += 1;
@@ -37,7 +37,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             *cpus == 0 && self.core_sleeps(core)
         };
         if !(counts && self.active_cores_change(core, active)) {
-            self.clock_changes(model.clock_of[cpu as usize]);
+            self.clock_changes(model.clock_of[cpu]);
         }
     }
 
@@ -46,7 +46,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn active_cores_change(&mut self, core: usize, active: bool) -> bool {
         let Some(model) = self.sys.pm_model() else { return false };
         let Some(pm) = &mut self.sys.pm else { return false };
-        let package = model.package_of[model.cores[core].cpus[0] as usize];
+        let package = model.package_of[model.cores[core].cpus[0]];
         let cores = &mut pm.active_cores[package];
         let before = *cores;
         *cores = if active { before + 1 } else { before - 1 };
@@ -67,15 +67,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         let Some(model) = self.sys.pm_model() else { return };
         let Some(pm) = &self.sys.pm else { return };
         let of = &model.clocks[clock];
-        let asked = |&cpu: &Cpu| pm.policies[model.policy_of[cpu as usize]].policy.cur();
-        let active = of.cpus.iter().filter(|&&cpu| pm.cpus[cpu as usize].active);
+        let asked = |&cpu: &Cpu| pm.policies[model.policy_of[cpu]].policy.cur();
+        let active = of.cpus.iter().filter(|&&cpu| pm.cpus[cpu].active);
         // While all are idle the clock keeps its frequency.
         let Some(wanted) = active.map(asked).max() else { return };
-        let first = of.cpus[0] as usize;
+        let first = of.cpus[0];
         let turbo = model.turbo.as_ref().map_or(Khz::MAX, |turbo| turbo.limit(pm.active_cores[of.package]));
         let base = if model.side.no_turbo { model.base[first] } else { Khz::MAX };
         let thermal = model.side.thermal_cap.unwrap_or(Khz::MAX);
-        let hw = of.cpus.iter().map(|&cpu| model.hw_cap[cpu as usize]).min().unwrap_or(Khz::MAX);
+        let hw = of.cpus.iter().map(|&cpu| model.hw_cap[cpu]).min().unwrap_or(Khz::MAX);
         let khz = wanted.min(turbo).min(base).min(thermal).min(hw);
         if khz == pm.cpus[first].khz {
             return;
@@ -89,15 +89,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.settle_counters(cpu);
         let Some(model) = self.sys.pm_model() else { return };
         let Some(pm) = &mut self.sys.pm else { return };
-        pm.cpus[cpu as usize].khz = khz;
-        let dilation = pm.dilation(model, cpu, self.sys.model.capacity[cpu as usize]);
-        let c = &self.sys.cpus[cpu as usize];
+        pm.cpus[cpu].khz = khz;
+        let dilation = pm.dilation(model, cpu, self.sys.model.capacity[cpu]);
+        let c = &self.sys.cpus[cpu];
         if c.doing == Doing::Run && c.curr.is_some() {
             self.account(cpu);
-            self.sys.cpus[cpu as usize].dilation = dilation;
+            self.sys.cpus[cpu].dilation = dilation;
             self.set_run_end(cpu);
         } else {
-            self.sys.cpus[cpu as usize].dilation = dilation;
+            self.sys.cpus[cpu].dilation = dilation;
         }
         self.sys.power_state_changes(cpu);
         self.emit_detail(|_| Event::Frequency { cpu, khz });
@@ -122,7 +122,7 @@ impl Pm {
     pub fn resolved(&self, model: &PmModel, core: usize, asked: usize) -> usize {
         match &model.demotion {
             Some(demotion) if self.sleeps[core].demoted_until != 0 => {
-                asked.min(demotion.to[model.kind_of[model.cores[core].cpus[0] as usize]])
+                asked.min(demotion.to[model.kind_of[model.cores[core].cpus[0]]])
             }
             _ => asked,
         }

@@ -6,6 +6,7 @@ use super::state::{PmCpu, PolicyState};
 use crate::cpu::CpuState;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
+use crate::numbered::{PerCpu, PerTask};
 use crate::rt::RtState;
 use crate::system::{BOOT_NS, System};
 use crate::task::Task;
@@ -25,13 +26,13 @@ use wakelab_scx_core::ext::Ext;
 /// The system as governors see it.
 struct Seen<'a> {
     model: &'a PmModel,
-    capacity: &'a [u64],
+    capacity: &'a PerCpu<u64>,
     util_est: bool,
     now: u64,
-    cpus: &'a [CpuState],
-    pm: &'a [PmCpu],
+    cpus: &'a PerCpu<CpuState>,
+    pm: &'a PerCpu<PmCpu>,
     /// With UTIL_EST_FASTER at this site: the features, entities and tasks.
-    faster: Option<(FeatureSet, &'a Entities, &'a [Task])>,
+    faster: Option<(FeatureSet, &'a Entities, &'a PerTask<Task>)>,
     /// Where clamps are used.
     uclamp: Option<&'a UclampState>,
     /// The realtime class, if there is one.
@@ -44,17 +45,17 @@ impl Seen<'_> {
     /// UTIL_EST_FASTER; 0 where it is off.
     fn faster(&self, cpu: Cpu) -> u64 {
         let Some((features, es, tasks)) = self.faster else { return 0 };
-        let Some(task) = self.cpus[cpu as usize].curr else { return 0 };
-        let ran = es[task].sum_exec_runtime.saturating_sub(tasks[task.0 as usize].dur.prev_sum_exec_runtime_vol);
-        let scale = Scale { cpu: self.capacity[cpu as usize], freq: self.pm[cpu as usize].freq_scale };
+        let Some(task) = self.cpus[cpu].curr else { return 0 };
+        let ran = es[task].sum_exec_runtime.saturating_sub(tasks[task].dur.prev_sum_exec_runtime_vol);
+        let scale = Scale { cpu: self.capacity[cpu], freq: self.pm[cpu].freq_scale };
         util_est_faster(features, ran, scale)
     }
 }
 
 impl View for Seen<'_> {
     fn util(&self, cpu: Cpu) -> CpuUtil {
-        let capacity = self.capacity[cpu as usize];
-        let view = CpuView { cpu, avg: &self.cpus[cpu as usize].pelt.avg, capacity };
+        let capacity = self.capacity[cpu];
+        let view = CpuView { cpu, avg: &self.cpus[cpu].pelt.avg, capacity };
         let util_cfs = match self.model.runnable_boost {
             true => cpu_util_cfs_boost(&view, self.util_est),
             false => cpu_util_cfs(&view, self.util_est),
@@ -67,7 +68,7 @@ impl View for Seen<'_> {
         };
         let uclamp = self.uclamp.map_or(Uclamp::UNUSED, |uclamp| uclamp.rq_uclamp(cpu));
         let fair = CpuUtil { capacity, util_cfs, uclamp, ..CpuUtil::default() };
-        let Some(of) = self.rt.map(|rt| &rt.cpus[cpu as usize]) else { return fair };
+        let Some(of) = self.rt.map(|rt| &rt.cpus[cpu]) else { return fair };
         CpuUtil {
             rt: of.rq.avg.util_avg,
             rt_runnable: of.rq.nr_running() != 0 && !of.rq.throttled(),
@@ -85,20 +86,20 @@ impl View for Seen<'_> {
         }
         let Some(uclamp) = self.uclamp else { return false };
         let max = uclamp.rq_uclamp(cpu).max;
-        let view = CpuView { cpu, avg: &self.cpus[cpu as usize].pelt.avg, capacity: self.capacity[cpu as usize] };
+        let view = CpuView { cpu, avg: &self.cpus[cpu].pelt.avg, capacity: self.capacity[cpu] };
         max != SCHED_CAPACITY_SCALE && cpu_util_cfs(&view, self.util_est) >= max
     }
 
     fn idle_calls(&self, cpu: Cpu) -> u64 {
-        self.pm[cpu as usize].idle_calls
+        self.pm[cpu].idle_calls
     }
 
     fn idle_time_us(&self, cpu: Cpu, io_is_busy: bool) -> u64 {
-        self.pm[cpu as usize].idle_time(self.now, &self.cpus[cpu as usize], io_is_busy) / 1000
+        self.pm[cpu].idle_time(self.now, &self.cpus[cpu], io_is_busy) / 1000
     }
 
     fn counters(&self, cpu: Cpu) -> CounterValues {
-        self.pm[cpu as usize].counters_at(self.model.kind(cpu), self.now).values()
+        self.pm[cpu].counters_at(self.model.kind(cpu), self.now).values()
     }
 }
 
@@ -125,7 +126,7 @@ impl<'m> System<'m> {
     #[inline(never)]
     pub fn cpufreq_update_util(&mut self, cpu: Cpu, iowait: bool) {
         let at = Update { now: BOOT_NS + self.now, cpu, from: self.this_cpu, iowait };
-        let policy = self.model.pm.as_ref().expect("as `pm`").policy_of[cpu as usize];
+        let policy = self.model.pm.as_ref().expect("as `pm`").policy_of[cpu];
         self.call_governor(policy, |state, seen| state.governor.update(&at, &state.policy, seen));
     }
 
@@ -140,11 +141,7 @@ impl<'m> System<'m> {
             now: self.now,
             cpus: &self.cpus,
             pm: &pm.cpus,
-            faster: FasterSite::Freq.is_on(self.model.features).then_some((
-                self.model.features,
-                &self.es,
-                &self.tasks[..],
-            )),
+            faster: FasterSite::Freq.is_on(self.model.features).then_some((self.model.features, &self.es, &self.tasks)),
             uclamp: self.uclamp.as_deref().filter(|uclamp| uclamp.is_used()),
             rt: self.rt.as_deref(),
             ext: self.ext.as_ref().map(|state| &state.ext),
@@ -172,11 +169,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         self.pm_take_requests();
         for cpu in 0..self.sys.model.nr_cpus() {
-            let capacity = self.sys.model.capacity[cpu as usize];
+            let capacity = self.sys.model.capacity[cpu];
             let dilation = self.sys.pm.as_ref().map(|pm| pm.dilation(model, cpu, capacity));
-            self.sys.cpus[cpu as usize].dilation = dilation.unwrap_or(FULL);
+            self.sys.cpus[cpu].dilation = dilation.unwrap_or(FULL);
             self.cpuidle_selects(cpu);
-            if let Some(khz) = self.sys.pm.as_ref().map(|pm| pm.cpus[cpu as usize].khz) {
+            if let Some(khz) = self.sys.pm.as_ref().map(|pm| pm.cpus[cpu].khz) {
                 self.emit_detail(|_| Event::Frequency { cpu, khz });
             }
         }
@@ -225,8 +222,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let cpus = model.policies[n].policy.cpus();
         for (i, &cpu) in cpus.iter().enumerate() {
-            let clock = model.clock_of[cpu as usize];
-            if !cpus[..i].iter().any(|&before| model.clock_of[before as usize] == clock) {
+            let clock = model.clock_of[cpu];
+            if !cpus[..i].iter().any(|&before| model.clock_of[before] == clock) {
                 self.clock_changes(clock);
             }
         }

@@ -15,6 +15,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::idle::{Asking, Woken, cpuidle_poll_time};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
+use wakelab_sched::select::IdleStateView;
 use wakelab_sched::select::policy::HookView;
 
 /// The distance of the next timer if none is set, ns.
@@ -27,8 +28,8 @@ impl System<'_> {
     pub fn idle_latency(&self, cpu: Cpu) -> Option<u64> {
         let (pm, model) = (self.pm.as_ref()?, self.model.pm.as_ref()?);
         let states = model.kind(cpu).idle.as_ref()?;
-        let is_idle = self.cpus[cpu as usize].doing == Doing::Idle;
-        is_idle.then(|| states[pm.cpus[cpu as usize].idle_state].exit_latency_ns)
+        let is_idle = self.cpus[cpu].doing == Doing::Idle;
+        is_idle.then(|| states[pm.cpus[cpu].idle_state].exit_latency_ns)
     }
 
     /// How long this idle CPU takes to leave idle, ns. A core sleeps no deeper than the shallowest state of its CPUs,
@@ -36,12 +37,12 @@ impl System<'_> {
     fn exit_latency(&self, cpu: Cpu) -> u64 {
         let (Some(pm), Some(model)) = (&self.pm, &self.model.pm) else { return 0 };
         let Some(states) = &model.kind(cpu).idle else { return 0 };
-        if self.cpus[cpu as usize].doing != Doing::Idle {
+        if self.cpus[cpu].doing != Doing::Idle {
             return 0;
         }
-        let own = pm.cpus[cpu as usize].idle_state;
-        let core = model.core_of[cpu as usize];
-        let of = |&cpu: &Cpu| &pm.cpus[cpu as usize];
+        let own = pm.cpus[cpu].idle_state;
+        let core = model.core_of[cpu];
+        let of = |&cpu: &Cpu| &pm.cpus[cpu];
         let cpus = &model.cores[core].cpus;
         let halt = states.iter().position(|state| !state.polling).unwrap_or(0);
         let together = if cpus.iter().map(of).any(|cpu| cpu.runs) {
@@ -63,8 +64,8 @@ impl System<'_> {
     fn next_event_is_far(&self, cpu: Cpu) -> bool {
         let Some(pm) = &self.pm else { return true };
         let base = self.now / self.model.tick_ns * self.model.tick_ns;
-        let of_wheel = |task: u32| !self.tasks[task as usize].matters();
-        let timer = pm.cpus[cpu as usize].timers.iter().find(|&&(_, task)| of_wheel(task));
+        let of_wheel = |task: u32| !self.tasks[TaskId(task)].matters();
+        let timer = pm.cpus[cpu].timers.iter().find(|&&(_, task)| of_wheel(task));
         !self.rcu_needs_cpu(cpu) && timer.is_none_or(|&(time, _)| time > base + self.model.tick_ns)
     }
 
@@ -72,8 +73,8 @@ impl System<'_> {
     fn asking(&self, cpu: Cpu) -> Asking {
         let tick_ns = self.model.tick_ns;
         let pm = self.pm.as_ref().expect("the caller checks that power is modelled");
-        let timer = pm.cpus[cpu as usize].timers.first().map_or(FAR_NS, |&(time, _)| time.saturating_sub(self.now));
-        let tick_stopped = self.cpus[cpu as usize].tick_stopped;
+        let timer = pm.cpus[cpu].timers.first().map_or(FAR_NS, |&(time, _)| time.saturating_sub(self.now));
+        let tick_stopped = self.cpus[cpu].tick_stopped;
         let tick = (self.now / tick_ns + 1) * tick_ns - self.now;
         // tick_nohz_next_event().
         let next = if self.rcu_needs_cpu(cpu) { timer.min(tick) } else { timer };
@@ -84,11 +85,27 @@ impl System<'_> {
             tick_stopped,
             tick_ns,
             latency_req_ns: i64::MAX,
-            nr_iowaiters: self.cpus[cpu as usize].nr_iowait,
+            nr_iowaiters: self.cpus[cpu].nr_iowait,
             // Of the classes that effective_cpu_util() adds there is only the fair one.
             cpu_util: self.cpu_util_cfs(cpu),
-            capacity: self.model.capacity[cpu as usize],
+            capacity: self.model.capacity[cpu],
         }
+    }
+}
+
+impl IdleStateView for System<'_> {
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu].curr_idle
+    }
+
+    #[inline]
+    fn idle_stamp(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu].idle_stamp
+    }
+
+    #[inline]
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
+        self.idle_latency(cpu).map(|ns| (ns / 1000) as u32)
     }
 }
 
@@ -100,7 +117,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         self.sys.settle_counters(cpu);
         let pm = self.sys.pm.as_mut().expect("as above");
-        pm.cpus[cpu as usize].runs = false;
+        pm.cpus[cpu].runs = false;
         self.cpuidle_selects(cpu);
     }
 
@@ -109,7 +126,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let asking = self.sys.asking(cpu);
         let model = self.sys.pm_model().expect("as the state");
         let pm = self.sys.pm.as_mut().expect("the caller checks that power is modelled");
-        let of = &mut pm.cpus[cpu as usize];
+        let of = &mut pm.cpus[cpu];
         of.idle_since = self.sys.now;
         let (mut active, mut stops) = (false, true);
         if let (Some(states), Some(governor)) = (&model.kind(cpu).idle, &mut of.idle_governor) {
@@ -128,7 +145,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         of.idle_calls += u64::from(stops);
         let far = self.sys.next_event_is_far(cpu);
         if stops && far && !asking.tick_stopped && self.sys.has_cpuidle(cpu) {
-            self.sys.cpus[cpu as usize].tick_stopped = true;
+            self.sys.cpus[cpu].tick_stopped = true;
             self.nohz.enter_idle(&self.sys.model.balance, cpu);
         }
         self.sys.power_state_changes(cpu);
@@ -136,7 +153,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.has_cpuidle(cpu) {
             self.emit_detail(|sys| Event::IdleState {
                 cpu,
-                state: sys.pm.as_ref().map_or(0, |pm| pm.cpus[cpu as usize].idle_state as u32),
+                state: sys.pm.as_ref().map_or(0, |pm| pm.cpus[cpu].idle_state as u32),
             });
         }
     }
@@ -145,10 +162,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn cpuidle_reflects(&mut self, cpu: Cpu, exit: u64, by_tick: bool, poll_time_limit: bool) {
         let now = self.sys.now;
         let Some(pm) = &mut self.sys.pm else { return };
-        let of = &mut pm.cpus[cpu as usize];
+        let of = &mut pm.cpus[cpu];
         let slept = now - of.idle_since;
         of.idle_ns += slept;
-        if self.sys.cpus[cpu as usize].nr_iowait != 0 {
+        if self.sys.cpus[cpu].nr_iowait != 0 {
             of.iowait_ns += slept;
         }
         of.idle_since = now;
@@ -169,7 +186,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.count_interrupt(cpu);
         }
         if let (Interrupted::Tick, Some(pm)) = (by, &mut self.sys.pm) {
-            pm.tick_wakes(model.core_of[cpu as usize]);
+            pm.tick_wakes(model.core_of[cpu]);
         }
         let exit = self.sys.exit_latency(cpu);
         self.sys.settle_counters(cpu);
@@ -183,14 +200,14 @@ impl<S: Sink> Sim<'_, '_, S> {
             return;
         }
         self.sys.settle_counters(cpu);
-        self.sys.pm.as_mut().expect("as above").cpus[cpu as usize].runs = true;
+        self.sys.pm.as_mut().expect("as above").cpus[cpu].runs = true;
         self.sys.power_state_changes(cpu);
     }
 
     /// The tick of an idle CPU whose tick is not stopped.
     pub fn cpuidle_tick(&mut self, cpu: Cpu) {
         self.sys.scale_tick(cpu);
-        if self.sys.cpus[cpu as usize].doing != Doing::Idle {
+        if self.sys.cpus[cpu].doing != Doing::Idle {
             return;
         }
         self.sys.settle_counters(cpu);
@@ -216,7 +233,7 @@ impl System<'_> {
     /// on the difference.
     pub fn expires(&self, task: TaskId, time: u64) -> u64 {
         let expires = self.now + time;
-        if self.pm.is_none() || self.tasks[task.0 as usize].matters() {
+        if self.pm.is_none() || self.tasks[task].matters() {
             return expires;
         }
         expires.next_multiple_of(self.model.tick_ns)
@@ -225,13 +242,12 @@ impl System<'_> {
     /// Whether the CPU needs no interrupt: an idle CPU that waits in MWAIT sees the flag (`set_nr_if_polling()`).
     #[inline]
     pub fn needs_no_interrupt(&self, cpu: Cpu, irq: Irq) -> bool {
-        let idle = self.cpus[cpu as usize].doing == Doing::Idle;
+        let idle = self.cpus[cpu].doing == Doing::Idle;
         irq == Irq::Resched && idle && self.pm_model().is_some_and(|model| model.wakes_by_write)
     }
 
     /// Whether the interrupt is part of the tick, which is counted by itself.
     pub fn is_in_tick(&self, cpu: Cpu, irq: Irq) -> bool {
-        matches!(irq, Irq::Timer(task) if !self.tasks[task.0 as usize].matters())
-            && !self.cpus[cpu as usize].tick_stopped
+        matches!(irq, Irq::Timer(task) if !self.tasks[task].matters()) && !self.cpus[cpu].tick_stopped
     }
 }

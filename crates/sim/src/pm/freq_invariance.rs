@@ -3,6 +3,7 @@
 use super::model::ScaleSource;
 use crate::ext::ExtState;
 use crate::model::Model;
+use crate::numbered::PerCpu;
 use crate::system::{BOOT_NS, System};
 use wakelab_pm::invariance::arch_set_freq_scale;
 use wakelab_sched::cpumask::Cpu;
@@ -22,13 +23,19 @@ fn clock_at(time: u64, lshift: u32) -> RqClock {
     }
 }
 
-/// The run queues' clocks at the start. Returns `None` if they never differ: without governors, on CPUs of one
-/// capacity, with PELT's clock at its usual speed.
-pub fn clocks(model: &Model<'_>) -> Option<Box<[RqClock]>> {
-    let full = model.capacity.iter().all(|&capacity| capacity == SCHED_CAPACITY_SCALE);
-    let clock = clock_at(BOOT_NS, model.pelt_lshift);
-    (model.pm.is_some() || !full || clock.lshift != 0 || model.irq_accounting)
-        .then(|| model.capacity.iter().map(|_| clock).collect())
+/// The run queues' clocks; `None` if they never differ: without governors, on CPUs of one capacity, with PELT's clock
+/// at its usual speed.
+#[derive(Debug)]
+pub struct RqClocks(Option<PerCpu<RqClock>>);
+
+impl RqClocks {
+    /// As they are at the start.
+    pub fn new(model: &Model<'_>) -> Self {
+        let full = model.capacity.iter().all(|&capacity| capacity == SCHED_CAPACITY_SCALE);
+        let clock = clock_at(BOOT_NS, model.pelt_lshift);
+        let differ = model.pm.is_some() || !full || clock.lshift != 0 || model.irq_accounting;
+        RqClocks(differ.then(|| model.capacity.iter().map(|_| clock).collect()))
+    }
 }
 
 impl System<'_> {
@@ -36,22 +43,22 @@ impl System<'_> {
     /// `rq_clock_task()`.
     #[inline]
     pub fn clock_pelt(&mut self, cpu: Cpu) -> u64 {
-        if self.clocks.is_none() {
+        if self.clocks.0.is_none() {
             return self.clock_task(cpu);
         }
         self.update_rq_clock(cpu);
-        self.clocks.as_ref().map_or(0, |clocks| clocks[cpu as usize].rq_clock_pelt())
+        self.clocks.0.as_ref().map_or(0, |clocks| clocks[cpu].rq_clock_pelt())
     }
 
     /// `update_rq_clock()`.
     pub fn update_rq_clock(&mut self, cpu: Cpu) {
         let stolen = self.new_irq_time(cpu);
-        let Some(clocks) = &mut self.clocks else { return };
-        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu as usize].freq_scale);
-        let of = &mut clocks[cpu as usize];
+        let Some(clocks) = &mut self.clocks.0 else { return };
+        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu].freq_scale);
+        let of = &mut clocks[cpu];
         let delta = BOOT_NS + self.now - of.clock;
-        let scale = Scale { cpu: self.model.capacity[cpu as usize], freq };
-        of.update_rq_clock(delta, stolen.min(delta), self.cpus[cpu as usize].curr_idle, scale);
+        let scale = Scale { cpu: self.model.capacity[cpu], freq };
+        of.update_rq_clock(delta, stolen.min(delta), self.cpus[cpu].curr_idle, scale);
         if stolen != 0 {
             self.update_irq_avg(cpu, stolen, scale);
         }
@@ -61,16 +68,16 @@ impl System<'_> {
     pub fn rq_goes_idle(&mut self, cpu: Cpu) {
         self.update_rq_clock(cpu);
         let others = |cpu: &crate::rt::RtCpu| cpu.rq.avg.util_sum + cpu.dl.avg.util_sum;
-        let rt = self.rt.as_ref().map_or(0, |rt| others(&rt.cpus[cpu as usize]));
-        if let Some(clocks) = &mut self.clocks {
-            clocks[cpu as usize].update_idle_rq_clock_pelt(self.cpus[cpu as usize].pelt.avg.util_sum + rt);
+        let rt = self.rt.as_ref().map_or(0, |rt| others(&rt.cpus[cpu]));
+        if let Some(clocks) = &mut self.clocks.0 {
+            clocks[cpu].update_idle_rq_clock_pelt(self.cpus[cpu].pelt.avg.util_sum + rt);
         }
     }
 
     /// The run queue's clocks as they were last updated.
     pub fn rq_clock(&self, cpu: Cpu) -> RqClock {
-        match &self.clocks {
-            Some(clocks) => clocks[cpu as usize],
+        match &self.clocks.0 {
+            Some(clocks) => clocks[cpu],
             // At full speed the clocks do not differ, and it does not matter when they were last updated.
             None => clock_at(self.clock_task(cpu), 0),
         }
@@ -82,7 +89,7 @@ impl System<'_> {
         let Some(ScaleSource::Counters(ratio)) = self.model.pm.as_ref().map(|model| model.scale) else { return };
         self.settle_counters(cpu);
         let Some(pm) = &mut self.pm else { return };
-        let of = &mut pm.cpus[cpu as usize];
+        let of = &mut pm.cpus[cpu];
         if let Ok(scale) = of.measured.tick(of.counters.values(), &ratio) {
             of.freq_scale = scale;
             tell_ext(&mut self.ext, cpu, scale);
@@ -99,7 +106,7 @@ impl System<'_> {
         let policy = &pm.policies[n].policy;
         let scale = arch_set_freq_scale(policy.cur(), policy.cpuinfo().1);
         for &cpu in policy.cpus() {
-            pm.cpus[cpu as usize].freq_scale = scale;
+            pm.cpus[cpu].freq_scale = scale;
             tell_ext(&mut self.ext, cpu, scale);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::PmSide;
 use crate::SimError;
+use crate::numbered::PerCpu;
 use wakelab_kernel::CpuidleRules;
 use wakelab_machine::{Clock, FreqPolicy, Machine, Scope};
 use wakelab_pm::Khz;
@@ -118,24 +119,23 @@ pub struct PmModel {
     pub wakes_by_write: bool,
     /// schedutil goes by the larger of the utilisation and `runnable_avg`.
     pub runnable_boost: bool,
-    /// By CPU, all of these.
-    pub policy_of: Vec<usize>,
-    pub clock_of: Vec<usize>,
-    pub core_of: Vec<usize>,
-    pub package_of: Vec<usize>,
-    pub kind_of: Vec<usize>,
-    pub shared_of: Vec<Vec<usize>>,
+    pub policy_of: PerCpu<usize>,
+    pub clock_of: PerCpu<usize>,
+    pub core_of: PerCpu<usize>,
+    pub package_of: PerCpu<usize>,
+    pub kind_of: PerCpu<usize>,
+    pub shared_of: PerCpu<Vec<usize>>,
     /// The highest frequency of its policy, kHz.
-    pub nominal: Vec<Khz>,
+    pub nominal: PerCpu<Khz>,
     /// The highest without turbo, kHz.
-    pub base: Vec<Khz>,
+    pub base: PerCpu<Khz>,
     /// The highest frequency that the hardware gives and reports to the kernel, kHz.
-    pub hw_cap: Vec<Khz>,
+    pub hw_cap: PerCpu<Khz>,
 }
 
 impl PmModel {
     pub fn kind(&self, cpu: Cpu) -> &KindModel {
-        &self.kinds[self.kind_of[cpu as usize]]
+        &self.kinds[self.kind_of[cpu]]
     }
 
     /// `arch_scale_freq_invariant()`.

@@ -44,14 +44,14 @@ impl Pm {
     fn core_state(&self, model: &PmModel, core: usize) -> usize {
         let of = &model.cores[core];
         let kind = model.kind(of.cpus[0]);
-        let cpus = of.cpus.iter().map(|&cpu| &self.cpus[cpu as usize]);
+        let cpus = of.cpus.iter().map(|&cpu| &self.cpus[cpu]);
         let busy = cpus.clone().filter(|cpu| cpu.runs).count();
         match busy {
             0 => {
                 let asked = cpus.map(|cpu| cpu.idle_state).min().unwrap_or(0);
                 of.cpus.len() * kind.nr_opps() + self.resolved(model, core, asked)
             }
-            busy => (busy - 1) * kind.nr_opps() + kind.busy(self.cpus[of.cpus[0] as usize].khz),
+            busy => (busy - 1) * kind.nr_opps() + kind.busy(self.cpus[of.cpus[0]].khz),
         }
     }
 }
@@ -61,7 +61,7 @@ impl System<'_> {
     pub fn settle_counters(&mut self, cpu: Cpu) {
         let Some(model) = self.pm_model() else { return };
         let Some(pm) = &mut self.pm else { return };
-        let of = &mut pm.cpus[cpu as usize];
+        let of = &mut pm.cpus[cpu];
         (of.counters, of.counted) = (of.counters_at(model.kind(cpu), self.now), self.now);
     }
 
@@ -70,13 +70,13 @@ impl System<'_> {
         let Some(model) = self.pm_model() else { return };
         let Some(pm) = &mut self.pm else { return };
         let kind = model.kind(cpu);
-        let of = &mut pm.cpus[cpu as usize];
+        let of = &mut pm.cpus[cpu];
         let (before, state) = (of.residency.current(), of.state(kind));
         of.residency.enter(self.now, state);
         let deepest = kind.nr_opps() + kind.deepest();
         let awake = |state: usize| state != deepest;
         if awake(before) != awake(state) {
-            for &n in &model.shared_of[cpu as usize] {
+            for &n in &model.shared_of[cpu] {
                 let (account, up) = &mut pm.shared[n];
                 if awake(state) {
                     *up += 1
@@ -86,7 +86,7 @@ impl System<'_> {
                 account.enter(self.now, usize::from(*up == 0));
             }
         }
-        self.core_state_changes(model.core_of[cpu as usize]);
+        self.core_state_changes(model.core_of[cpu]);
     }
 
     /// A core may have changed its state.
@@ -121,7 +121,7 @@ impl System<'_> {
     #[inline]
     pub fn count_interrupt(&mut self, cpu: Cpu) {
         if let Some(pm) = &mut self.pm {
-            pm.cpus[cpu as usize].interrupts += 1;
+            pm.cpus[cpu].interrupts += 1;
         }
     }
 }
@@ -197,7 +197,7 @@ impl Pm {
         let shared = shared.zip(model.shared.iter().map(|domain| domain.cpus[0]));
         for (account, cpu) in cores.chain(shared) {
             account.settle(now);
-            fj[model.package_of[cpu as usize]] += account.total_fj();
+            fj[model.package_of[cpu]] += account.total_fj();
         }
         fj
     }

@@ -50,13 +50,13 @@ impl System<'_> {
         self.queue_callbacks(cpu, rounds as u32);
         let until = invoked_at(self.now, rounds, self.model.hz, self.model.nr_cpus());
         let Some(pm) = &mut self.pm else { return };
-        let of = &mut pm.cpus[cpu as usize].callbacks_until;
+        let of = &mut pm.cpus[cpu].callbacks_until;
         *of = until.max(*of);
     }
 
     /// `rcu_needs_cpu()`: whether callbacks of this CPU are still to be invoked.
     pub fn rcu_needs_cpu(&self, cpu: Cpu) -> bool {
-        self.pm.as_ref().is_some_and(|pm| self.now <= pm.cpus[cpu as usize].callbacks_until)
+        self.pm.as_ref().is_some_and(|pm| self.now <= pm.cpus[cpu].callbacks_until)
     }
 }
 

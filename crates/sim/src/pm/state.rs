@@ -4,13 +4,14 @@ use super::clocks::CoreSleep;
 use super::clocks::dilation;
 use super::model::PmModel;
 use super::power_meter::LastPowerEvent;
+use crate::numbered::PerCpu;
 use std::collections::BTreeSet;
-use wakelab_pm::Khz;
 use wakelab_pm::governor::{CounterValues, Governor};
 use wakelab_pm::idle::IdleGovernor;
 use wakelab_pm::invariance::{Counters, FreqScale};
 use wakelab_pm::policy::Policy;
 use wakelab_pm::power::Account;
+use wakelab_pm::{Cpu, Khz};
 use wakelab_sched::pelt::SCHED_CAPACITY_SCALE;
 
 /// A CPU.
@@ -66,7 +67,7 @@ pub struct PolicyState {
 /// All of it.
 #[derive(Debug)]
 pub struct Pm {
-    pub cpus: Vec<PmCpu>,
+    pub cpus: PerCpu<PmCpu>,
     pub policies: Vec<PolicyState>,
     /// Policies that have been given a target, for which no event has been set yet.
     pub requests: Vec<usize>,
@@ -97,7 +98,7 @@ impl Pm {
                 PolicyState { policy, governor, target: None }
             })
             .collect();
-        let cpus = (0..model.kind_of.len()).map(|cpu| new_cpu(model, cpu)).collect();
+        let cpus = (0..model.kind_of.len() as Cpu).map(|cpu| new_cpu(model, cpu)).collect();
         let known = model.cores.iter().all(|core| !core.states.is_empty());
         let deepest = |core: &super::model::CoreModel| core.states.len() - 1;
         let cores = model.cores.iter().filter(|_| known);
@@ -119,13 +120,13 @@ impl Pm {
     }
 
     /// How long work takes on a CPU.
-    pub fn dilation(&self, model: &PmModel, cpu: u32, capacity: u64) -> u64 {
-        dilation(model.nominal[cpu as usize], self.cpus[cpu as usize].khz, capacity)
+    pub fn dilation(&self, model: &PmModel, cpu: Cpu, capacity: u64) -> u64 {
+        dilation(model.nominal[cpu], self.cpus[cpu].khz, capacity)
     }
 }
 
-fn new_cpu(model: &PmModel, cpu: usize) -> PmCpu {
-    let kind = model.kind(cpu as u32);
+fn new_cpu(model: &PmModel, cpu: Cpu) -> PmCpu {
+    let kind = model.kind(cpu);
     let state = |name: String| wakelab_pm::power::PowerState { name, power_uw: 0 };
     let busy = kind.stats.opps_khz.iter().map(|khz| state(format!("{khz} kHz")));
     let states: Vec<_> = busy.chain(kind.stats.idle.iter().map(|name| state(name.clone()))).collect();

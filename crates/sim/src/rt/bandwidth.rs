@@ -26,10 +26,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mut busy = false;
         for cpu in 0..self.sys.model.nr_cpus() {
             let Some(rt) = &mut self.sys.rt else { return };
-            if rt.cpus[cpu as usize].rq.throttled() {
+            if rt.cpus[cpu].rq.throttled() {
                 rt.balance_runtime(cpu);
             }
-            let rq = &mut rt.cpus[cpu as usize].rq;
+            let rq = &mut rt.cpus[cpu].rq;
             let end = rq.replenish(1, &bandwidth);
             busy |= end.busy;
             if !end.unthrottled {
@@ -37,7 +37,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             // sched_rt_rq_enqueue()
             let (nr, highest) = (rq.nr_running(), rq.highest_prio());
-            let c = &mut self.sys.cpus[cpu as usize];
+            let c = &mut self.sys.cpus[cpu];
             c.nr_running += nr;
             c.nr_rt += nr;
             self.update_idle(cpu);
@@ -62,7 +62,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let now = self.sys.now;
         let Some(rt) = &mut self.sys.rt else { return false };
         let Some(params) = rt.server else { return false };
-        let server = &mut rt.cpus[cpu as usize].server;
+        let server = &mut rt.cpus[cpu].server;
         let before = server.timer();
         let step = change(server, now, &params);
         if let Some(at) = server.timer().filter(|at| before != Some(*at)) {
@@ -75,10 +75,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `dl_server_update_idle_time()`). It is called where the kernel charges tasks: at schedules, ticks, and when the
     /// first fair task joins.
     pub fn account_fair_server(&mut self, cpu: Cpu) {
-        let curr = self.sys.cpus[cpu as usize].curr;
+        let curr = self.sys.cpus[cpu].curr;
         let rt_runs = curr.is_some_and(|task| self.sys.rt_or_dl(task));
         let Some(rt) = self.sys.rt.as_mut().filter(|rt| rt.server.is_some()) else { return };
-        let delta = self.sys.now - std::mem::replace(&mut rt.cpus[cpu as usize].accounted, self.sys.now);
+        let delta = self.sys.now - std::mem::replace(&mut rt.cpus[cpu].accounted, self.sys.now);
         if rt_runs {
             return;
         }
@@ -87,7 +87,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Some(_) => self.change_fair_server(cpu, |server, now, params| server.update(now, delta, params)),
         };
         if resched {
-            self.sys.cpus[cpu as usize].need_resched = true;
+            self.sys.cpus[cpu].need_resched = true;
         }
     }
 
@@ -102,7 +102,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// A server's timer expires, if it was not set anew.
     pub fn fair_server_timer(&mut self, cpu: Cpu) {
         let now = self.sys.now;
-        let set = self.sys.rt.as_ref().and_then(|rt| rt.cpus[cpu as usize].server.timer());
+        let set = self.sys.rt.as_ref().and_then(|rt| rt.cpus[cpu].server.timer());
         if set != Some(now) {
             return;
         }

@@ -12,14 +12,14 @@ use wakelab_sched::rt::{Taken, capacity_left};
 impl System<'_> {
     /// `cpu_util_rt()`.
     pub fn cpu_util_rt(&self, cpu: Cpu) -> u64 {
-        self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu as usize].rq.avg.util_avg)
+        self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu].rq.avg.util_avg)
     }
 
     /// `scale_rt_capacity()`.
     fn capacity_left(&self, cpu: Cpu) -> u64 {
-        let max = self.model.capacity[cpu as usize];
+        let max = self.model.capacity[cpu];
         let Some(rt) = &self.rt else { return max };
-        let of = &rt.cpus[cpu as usize];
+        let of = &rt.cpus[cpu];
         let taken = Taken {
             rt: of.rq.avg.util_avg,
             dl: of.dl.avg.util_avg,
@@ -41,7 +41,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// At the beginning of a pass: updates what the local group has (`update_sg_lb_stats()`, `update_sd_lb_stats()`).
     pub fn update_group_capacity(&mut self, cpu: Cpu, level: usize, idle: CpuIdleType) {
         let model = self.sys.model;
-        let state = self.sys.cpus[cpu as usize].sd[level];
+        let state = self.sys.cpus[cpu].sd[level];
         if !should_we_balance(&LbEnv::new(&self.sys, &model.balance, cpu, level, idle, &state)) {
             return;
         }
@@ -63,7 +63,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let child = model.balance.sd(cpu, below);
                 if child.flags.contains(SdFlags::OVERLAP) {
                     let rt = self.sys.rt.as_ref().map(|rt| &rt.cpus);
-                    group.span.iter().map(|cpu| rt.map_or(0, |cpus| cpus[cpu as usize].cpu_capacity)).sum()
+                    group.span.iter().map(|cpu| rt.map_or(0, |cpus| cpus[cpu].cpu_capacity)).sum()
                 } else {
                     child.groups.iter().map(|group| self.sys.sgc_capacity(group)).sum()
                 }
@@ -82,11 +82,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         let model = self.sys.model;
         let change = |sys: &mut System<'_>| {
             if let Some(rt) = &mut sys.rt {
-                rt.cpus[cpu as usize].cpu_capacity = capacity;
+                rt.cpus[cpu].cpu_capacity = capacity;
             }
         };
         if model.domains.asym_cpucap_active {
-            self.change_seen_by_searches(model.searches_of[cpu as usize], |_| true, |_, _| true, change);
+            self.change_seen_by_searches(model.searches_of[cpu], |_| true, |_, _| true, change);
         } else {
             change(&mut self.sys);
         }

@@ -67,7 +67,7 @@ impl RtState {
 
     /// `dl_rq->earliest_dl.curr`: the earliest deadline of a CPU's tasks and fair server; `None` without one.
     pub fn earliest_dl(&self, cpu: Cpu) -> Option<u64> {
-        let of = &self.cpus[cpu as usize];
+        let of = &self.cpus[cpu];
         let server = of.server.is_queued().then(|| of.server.deadline());
         let task = of.dl.pick().map(|(deadline, _)| deadline);
         task.into_iter().chain(server).min()
@@ -75,7 +75,7 @@ impl RtState {
 
     /// The CPUs that have pushable deadline tasks (`rd->dlo_mask`).
     fn dl_overloaded(&self) -> Vec<Cpu> {
-        (0..self.cpus.len() as Cpu).filter(|&cpu| self.cpus[cpu as usize].dl.overloaded()).collect()
+        (0..self.cpus.len() as Cpu).filter(|&cpu| self.cpus[cpu].dl.overloaded()).collect()
     }
 
     /// `dl_task_is_earliest_deadline()`.
@@ -93,20 +93,20 @@ impl System<'_> {
 
     /// The deadline of the task that a CPU runs, if that is a deadline task.
     fn curr_deadline(&self, cpu: Cpu) -> Option<u64> {
-        let curr = self.cpus[cpu as usize].curr?;
+        let curr = self.cpus[cpu].curr?;
         self.rt.as_ref().and_then(|rt| rt.dl_task(curr)).map(|task| task.entity.deadline)
     }
 
     /// `cpu_util_dl()`.
     pub fn cpu_util_dl(&self, cpu: Cpu) -> u64 {
-        self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu as usize].dl.avg.util_avg)
+        self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu].dl.avg.util_avg)
     }
 
     /// `update_dl_rq_load_avg()`; `running`: a deadline task has run up to now.
     pub fn update_dl_avg(&mut self, cpu: Cpu, running: bool) {
         let now = self.clock_pelt(cpu);
         if let Some(rt) = &mut self.rt {
-            let changed = update_rt_rq_load_avg(now, &mut rt.cpus[cpu as usize].dl.avg, running);
+            let changed = update_rt_rq_load_avg(now, &mut rt.cpus[cpu].dl.avg, running);
             self.util_change(cpu, changed);
         }
     }
@@ -114,8 +114,8 @@ impl System<'_> {
     /// The time that a deadline task is charged for `delta` ns: as long as the work takes at full speed
     /// (`dl_scaled_delta_exec()`).
     fn dl_scaled(&self, cpu: Cpu, delta: u64) -> u64 {
-        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu as usize].freq_scale);
-        cap_scale(cap_scale(delta, freq), self.model.capacity[cpu as usize])
+        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu].freq_scale);
+        cap_scale(cap_scale(delta, freq), self.model.capacity[cpu])
     }
 
     /// Calls `search` for a deadline task with what is known of all CPUs.
@@ -126,28 +126,28 @@ impl System<'_> {
         search: impl FnOnce(&LaterRq<'_>, &dyn Fn(Cpu) -> Option<u64>, Option<&mut Cpu>) -> T,
     ) -> T {
         let rt = self.rt.as_mut().expect("there are deadline tasks");
-        let mut distributed = rt.cpus[this_cpu as usize].distributed;
-        let of = &self.tasks[task.0 as usize];
+        let mut distributed = rt.cpus[this_cpu].distributed;
+        let of = &self.tasks[task];
         let entity = rt.dl_mut(task).entity;
         let later = LaterRq {
             task_cpu: of.cpu,
             this_cpu,
             deadline: entity.deadline,
             params: entity.params,
-            allowed: &self.model.masks[of.mask as usize],
+            allowed: &self.model.masks[of.mask],
             domains: self.model.domains,
             capacity: &self.model.capacity,
         };
         let turn = rt.distributes.then_some(&mut distributed);
         let found = search(&later, &|cpu| rt.earliest_dl(cpu), turn);
-        rt.cpus[this_cpu as usize].distributed = distributed;
+        rt.cpus[this_cpu].distributed = distributed;
         found
     }
 
     /// `select_task_rq_dl()` of a wake-up by `this_cpu`.
     pub fn select_dl(&mut self, this_cpu: Cpu, task: TaskId) -> Cpu {
-        let cpu = self.tasks[task.0 as usize].cpu;
-        let pinned = self.cpus[cpu as usize].curr.is_some_and(|curr| self.tasks[curr.0 as usize].pinned);
+        let cpu = self.tasks[task].cpu;
+        let pinned = self.cpus[cpu].curr.is_some_and(|curr| self.tasks[curr].pinned);
         let curr = self.curr_deadline(cpu).map(|deadline| (pinned, deadline));
         self.with_later_rq(this_cpu, task, |search, earliest, turn| select_task_rq_dl(search, curr, earliest, turn))
     }
@@ -155,7 +155,7 @@ impl System<'_> {
     /// Changes a CPU's active bandwidth (`__add_running_bw()`, `__sub_running_bw()`), and tells cpufreq.
     fn change_running_bw(&mut self, cpu: Cpu, change: impl FnOnce(&mut u64)) {
         let Some(rt) = &mut self.rt else { return };
-        change(&mut rt.cpus[cpu as usize].dl.running_bw);
+        change(&mut rt.cpus[cpu].dl.running_bw);
         if self.pm.is_some() {
             self.cpufreq_update_util(cpu, false);
         }
@@ -163,7 +163,7 @@ impl System<'_> {
 
     fn change_this_bw(&mut self, cpu: Cpu, change: impl FnOnce(&mut u64)) {
         if let Some(rt) = &mut self.rt {
-            change(&mut rt.cpus[cpu as usize].dl.this_bw);
+            change(&mut rt.cpus[cpu].dl.this_bw);
         }
     }
 
@@ -181,8 +181,8 @@ impl System<'_> {
     /// A deadline task is off its run queue: nothing of it is counted there.
     fn dl_off_rq(&mut self, cpu: Cpu, task: TaskId) {
         let Some(rt) = &mut self.rt else { return };
-        if rt.cpus[cpu as usize].dl.dequeue(task) {
-            let c = &mut self.cpus[cpu as usize];
+        if rt.cpus[cpu].dl.dequeue(task) {
+            let c = &mut self.cpus[cpu];
             c.nr_running -= 1;
             c.nr_rt -= 1;
         }
@@ -194,8 +194,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// if the task does not get what it asks for.
     pub fn admit_dl(&mut self, task: TaskId, asked: DlParams) -> bool {
         let model = self.sys.model;
-        let of = &self.sys.tasks[task.0 as usize];
-        let all = model.masks[of.mask as usize].weight() == model.nr_cpus();
+        let of = &self.sys.tasks[task];
+        let all = model.masks[of.mask].weight() == model.nr_cpus();
         let capacity = model.capacity.iter().sum();
         let Some(rt) = &mut self.sys.rt else { return false };
         let is_dl = rt.dl_task(task).is_some();
@@ -262,7 +262,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `enqueue_task_dl()`.
     pub fn enqueue_dl(&mut self, cpu: Cpu, task: TaskId, why: DlEnqueue) {
-        let t = &mut self.sys.tasks[task.0 as usize];
+        let t = &mut self.sys.tasks[task];
         if t.state != State::Dead {
             t.state = State::Runnable;
         }
@@ -294,14 +294,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         if queue == DlQueue::Waits {
             return;
         }
-        let c = &mut self.sys.cpus[cpu as usize];
-        let pushable = c.curr != Some(task) && !self.sys.tasks[task.0 as usize].pinned;
+        let c = &mut self.sys.cpus[cpu];
+        let pushable = c.curr != Some(task) && !self.sys.tasks[task].pinned;
         c.nr_running += 1;
         c.nr_rt += 1;
-        self.sys.overload |= c.nr_running > 1;
+        self.sys.rd.overload |= c.nr_running > 1;
         let Some(rt) = &mut self.sys.rt else { return };
         let deadline = rt.dl_mut(task).entity.deadline;
-        let rq = &mut rt.cpus[cpu as usize].dl;
+        let rq = &mut rt.cpus[cpu].dl;
         rq.enqueue(task, deadline);
         if pushable {
             rq.enqueue_pushable(task);
@@ -313,9 +313,9 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// not go on.
     pub fn update_curr_dl(&mut self, cpu: Cpu) {
         let now = self.sys.clock_task(cpu);
-        let Some(curr) = self.sys.cpus[cpu as usize].curr.filter(|&task| self.sys.is_dl(task)) else { return };
+        let Some(curr) = self.sys.cpus[cpu].curr.filter(|&task| self.sys.is_dl(task)) else { return };
         let Some(rt) = &self.sys.rt else { return };
-        if !rt.cpus[cpu as usize].dl.has(curr) {
+        if !rt.cpus[cpu].dl.has(curr) {
             return;
         }
         let e = &mut self.sys.es[curr];
@@ -334,22 +334,22 @@ impl<S: Sink> Sim<'_, '_, S> {
                 // It runs, so that nobody can take it.
                 let Some(rt) = &mut self.sys.rt else { return };
                 let deadline = rt.dl_mut(curr).entity.deadline;
-                rt.cpus[cpu as usize].dl.enqueue(curr, deadline);
-                let c = &mut self.sys.cpus[cpu as usize];
+                rt.cpus[cpu].dl.enqueue(curr, deadline);
+                let c = &mut self.sys.cpus[cpu];
                 c.nr_running += 1;
                 c.nr_rt += 1;
             }
             let Some(rt) = &self.sys.rt else { return };
-            let leftmost = rt.cpus[cpu as usize].dl.pick().map(|(_, task)| task);
+            let leftmost = rt.cpus[cpu].dl.pick().map(|(_, task)| task);
             if leftmost != Some(curr) {
-                self.sys.cpus[cpu as usize].need_resched = true;
+                self.sys.cpus[cpu].need_resched = true;
             }
         }
         // RT throttling shares its time with deadline tasks (sched_rt_bandwidth_account()).
         let Some(rt) = &mut self.sys.rt else { return };
         if let Some(limit) = rt.bandwidth.and_then(|bandwidth| bandwidth.runtime) {
             let active = rt.period_active;
-            let rq = &mut rt.cpus[cpu as usize].rq;
+            let rq = &mut rt.cpus[cpu].rq;
             if active || rq.rt_time() < limit {
                 rq.charge(delta);
             }
@@ -363,9 +363,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         if prev != Prev::Runs {
             return self.dequeue_dl_sleep(cpu, task);
         }
-        let pinned = self.sys.tasks[task.0 as usize].pinned;
+        let pinned = self.sys.tasks[task].pinned;
         if let Some(rt) = self.sys.rt.as_mut().filter(|_| !pinned) {
-            rt.cpus[cpu as usize].dl.enqueue_pushable(task);
+            rt.cpus[cpu].dl.enqueue_pushable(task);
         }
     }
 
@@ -374,7 +374,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn dequeue_dl_sleep(&mut self, cpu: Cpu, task: TaskId) {
         self.sys.dl_off_rq(cpu, task);
         self.sys.es[task].on_rq = false;
-        let dead = self.sys.tasks[task.0 as usize].state == State::Dead;
+        let dead = self.sys.tasks[task].state == State::Dead;
         if let Some(rt) = &mut self.sys.rt {
             rt.dl_mut(task).dead = dead;
         }
@@ -436,7 +436,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `inactive_task_timer()`, if it was not set anew.
     pub fn dl_inactive_timer(&mut self, task: TaskId) {
         let now = self.sys.now;
-        let cpu = self.sys.tasks[task.0 as usize].cpu;
+        let cpu = self.sys.tasks[task].cpu;
         let Some(rt) = &mut self.sys.rt else { return };
         let Some(of) = rt.dl_tasks.get_mut(&task.0).filter(|of| of.entity.inactive == Some(now)) else { return };
         of.entity.inactive = None;
@@ -465,7 +465,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             of.entity.replenish(now);
             return;
         }
-        let cpu = self.sys.tasks[task.0 as usize].cpu;
+        let cpu = self.sys.tasks[task].cpu;
         self.sys.this_cpu = cpu;
         self.enqueue_dl(cpu, task, DlEnqueue::Replenish);
         self.update_idle(cpu);
@@ -488,11 +488,11 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn wakeup_preempt_dl(&mut self, cpu: Cpu, task: TaskId, flags: WakeFlags) -> Resched {
         // A throttled task waits for its timer.
         let Some(rt) = &self.sys.rt else { return Resched::No };
-        if !rt.cpus[cpu as usize].dl.has(task) || self.sys.curr_deadline(cpu).is_none() {
+        if !rt.cpus[cpu].dl.has(task) || self.sys.curr_deadline(cpu).is_none() {
             return Resched::Now;
         }
         let resched = self.dl_preempts(cpu, task);
-        let waits = !self.sys.tasks[task.0 as usize].on_cpu && !self.sys.cpus[cpu as usize].need_resched;
+        let waits = !self.sys.tasks[task].on_cpu && !self.sys.cpus[cpu].need_resched;
         if resched == Resched::No && !flags.is_empty() && waits {
             self.push_dl_tasks(cpu);
         }
@@ -507,11 +507,11 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `push_dl_task()`. Returns whether a task was moved.
     fn push_dl_task(&mut self, cpu: Cpu) -> bool {
         let Some(rt) = &self.sys.rt else { return false };
-        let free = |task: TaskId| !self.sys.tasks[task.0 as usize].on_cpu;
-        let Some((deadline, task)) = rt.cpus[cpu as usize].dl.pick_pushable(free) else { return false };
-        let pinned = self.sys.cpus[cpu as usize].curr.is_some_and(|curr| self.sys.tasks[curr.0 as usize].pinned);
+        let free = |task: TaskId| !self.sys.tasks[task].on_cpu;
+        let Some((deadline, task)) = rt.cpus[cpu].dl.pick_pushable(free) else { return false };
+        let pinned = self.sys.cpus[cpu].curr.is_some_and(|curr| self.sys.tasks[curr].pinned);
         if !pinned && self.sys.curr_deadline(cpu).is_some_and(|curr| deadline < curr) {
-            if !self.sys.cpus[cpu as usize].need_resched {
+            if !self.sys.cpus[cpu].need_resched {
                 self.kick(cpu);
             }
             return false;
@@ -522,7 +522,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if !self.sys.rt.as_ref().is_some_and(|rt| rt.is_earliest_deadline(deadline, dest)) {
             return false;
         }
-        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue.at(Distance::Llc);
+        self.sys.cpus[cpu].debt += self.sys.model.costs.enqueue.at(Distance::Llc);
         self.move_dl(cpu, dest, task);
         true
     }
@@ -534,7 +534,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.dl_off_rq(src, task);
         self.sys.change_running_bw(src, |running| *running -= bw);
         self.sys.change_this_bw(src, |this| *this -= bw);
-        self.sys.tasks[task.0 as usize].cpu = dst;
+        self.sys.tasks[task].cpu = dst;
         self.emit(|_| Event::Migrate { task: task.0, from: src, to: dst });
         self.update_idle(src);
         self.update_only_task(src);
@@ -549,11 +549,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mut dmin = u64::MAX;
         for src in rt.dl_overloaded().into_iter().filter(|&src| src != cpu) {
             let Some(rt) = &self.sys.rt else { return };
-            let from = &rt.cpus[src as usize];
+            let from = &rt.cpus[src];
             // A task that its CPU is switching from is not to be had before the switch is over.
             let may = |id: TaskId| {
-                let task = &self.sys.tasks[id.0 as usize];
-                !task.on_cpu && self.sys.model.masks[task.mask as usize].test(cpu)
+                let task = &self.sys.tasks[id];
+                !task.on_cpu && self.sys.model.masks[task.mask].test(cpu)
             };
             let Some((next, _)) = from.dl.pick_pushable(|_| true) else { continue };
             if rt.earliest_dl(cpu).is_some_and(|earliest| earliest < next) {
@@ -585,10 +585,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// hrtick is to be started.
     pub fn hrtick_dl(&self, cpu: Cpu) -> Option<u64> {
         let rt = self.sys.rt.as_ref().filter(|rt| rt.dl_hrtick)?;
-        let curr = self.sys.cpus[cpu as usize].curr?;
+        let curr = self.sys.cpus[cpu].curr?;
         let runtime = rt.dl_task(curr)?.entity.runtime;
         // "Don't schedule slices shorter than 10000ns"
-        (runtime > 0 && rt.cpus[cpu as usize].dl.pick().is_some_and(|(_, task)| task == curr))
+        (runtime > 0 && rt.cpus[cpu].dl.pick().is_some_and(|(_, task)| task == curr))
             .then_some(runtime.max(10_000) as u64)
     }
 

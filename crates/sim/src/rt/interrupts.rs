@@ -38,7 +38,7 @@ impl System<'_> {
     pub fn irq_time(&self, cpu: Cpu) -> u64 {
         match &self.rt {
             Some(rt) if self.model.irq_accounting => {
-                let irq = &rt.cpus[cpu as usize].irq;
+                let irq = &rt.cpus[cpu].irq;
                 irq.total + irq.since.map_or(0, |since| self.now - since)
             }
             _ => 0,
@@ -50,7 +50,7 @@ impl System<'_> {
     pub fn new_irq_time(&mut self, cpu: Cpu) -> u64 {
         let time = self.irq_time(cpu);
         match &mut self.rt {
-            Some(rt) if time != 0 => time - std::mem::replace(&mut rt.cpus[cpu as usize].irq.seen, time),
+            Some(rt) if time != 0 => time - std::mem::replace(&mut rt.cpus[cpu].irq.seen, time),
             _ => 0,
         }
     }
@@ -59,7 +59,7 @@ impl System<'_> {
     pub fn update_irq_avg(&mut self, cpu: Cpu, running: u64, scale: Scale) {
         let now = BOOT_NS + self.now;
         if let Some(rt) = self.rt.as_mut().filter(|rt| rt.nontask_capacity) {
-            update_irq_load_avg(now, &mut rt.cpus[cpu as usize].irq.avg, running, scale);
+            update_irq_load_avg(now, &mut rt.cpus[cpu].irq.avg, running, scale);
         }
     }
 
@@ -67,7 +67,7 @@ impl System<'_> {
     /// whether one is not 0 (`others_have_blocked()`).
     pub fn update_other_load_avgs(&mut self, cpu: Cpu, dl_runs: bool) -> bool {
         // Without a deadline task there is nothing to age, nor to tell cpufreq of.
-        if self.rt.as_ref().is_some_and(|rt| rt.cpus[cpu as usize].dl.avg.last_update_time != 0) {
+        if self.rt.as_ref().is_some_and(|rt| rt.cpus[cpu].dl.avg.last_update_time != 0) {
             self.update_dl_avg(cpu, dl_runs);
         }
         if self.model.irq_accounting {
@@ -76,7 +76,7 @@ impl System<'_> {
         }
         self.update_hw_avg(cpu);
         let Some(rt) = &self.rt else { return false };
-        let of = &rt.cpus[cpu as usize];
+        let of = &rt.cpus[cpu];
         of.dl.avg.util_avg != 0 || of.irq.avg.util_avg != 0 || of.avg_hw.load_avg != 0
     }
 }
@@ -106,7 +106,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn handle_interrupt(&mut self, cpu: Cpu, source: u32) {
         let of = &self.sys.model.workload.interrupts[source as usize];
         if let Some(rt) = &mut self.sys.rt {
-            let irq = &mut rt.cpus[cpu as usize].irq;
+            let irq = &mut rt.cpus[cpu].irq;
             (irq.since, irq.softirq) = (Some(self.sys.now), (of.softirq_ns != 0).then_some(source));
         }
         self.begin(cpu, Doing::Interrupt, of.time_ns);
@@ -116,7 +116,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn handle_softirq(&mut self, cpu: Cpu, source: u32) {
         let of = &self.sys.model.workload.interrupts[source as usize];
         if let Some(rt) = &mut self.sys.rt {
-            rt.cpus[cpu as usize].irq.since = Some(self.sys.now);
+            rt.cpus[cpu].irq.since = Some(self.sys.now);
         }
         self.begin(cpu, Doing::Interrupt, of.softirq_ns);
     }
@@ -125,10 +125,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn interrupt_ends(&mut self, cpu: Cpu) {
         self.account(cpu);
         if let Some(rt) = &mut self.sys.rt {
-            let irq = &mut rt.cpus[cpu as usize].irq;
+            let irq = &mut rt.cpus[cpu].irq;
             irq.total += irq.since.take().map_or(0, |since| self.sys.now - since);
             if let Some(source) = irq.softirq.take() {
-                self.sys.cpus[cpu as usize].irqs.push(Irq::Softirq(source));
+                self.sys.cpus[cpu].irqs.push(Irq::Softirq(source));
             }
         }
         self.proceed(cpu);

@@ -27,6 +27,7 @@ use self::deadline::DlTask;
 pub use self::interrupts::IrqTime;
 pub use self::pressure::Pressure;
 use crate::model::Model;
+use crate::numbered::{PerCpu, PerTask};
 use crate::system::System;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -88,9 +89,9 @@ pub struct Rto {
 /// The realtime class of all CPUs.
 #[derive(Clone, Debug)]
 pub struct RtState {
-    pub cpus: Vec<RtCpu>,
-    /// By task: what makes it a realtime task.
-    tasks: Vec<Option<RtTask>>,
+    pub cpus: PerCpu<RtCpu>,
+    /// What makes tasks realtime tasks.
+    tasks: PerTask<Option<RtTask>>,
     /// By task: what makes it a deadline task.
     dl_tasks: BTreeMap<u32, DlTask>,
     /// `rd->dl_bw`.
@@ -163,7 +164,7 @@ impl RtState {
         };
         Some(Box::new(RtState {
             cpus: model.capacity.iter().map(cpu).collect(),
-            tasks: Vec::new(),
+            tasks: PerTask::default(),
             dl_tasks: BTreeMap::new(),
             dl_bw,
             dl_hrtick: model.features.has(Feature::HRTICK_DL),
@@ -202,40 +203,35 @@ impl RtState {
 
     /// Sets the realtime state of a task from now on; `None` for another task.
     pub fn set(&mut self, id: TaskId, rt: Option<RtTask>) {
-        let at = id.0 as usize;
-        if self.tasks.len() <= at {
-            self.tasks.resize(at + 1, None);
-        }
-        self.tasks[at] = rt;
+        *self.tasks.reach(id, None) = rt;
     }
 
     /// Returns the realtime state of a task; `None` for a fair one.
     #[inline]
     pub fn task(&self, id: TaskId) -> Option<&RtTask> {
-        self.tasks.get(id.0 as usize).and_then(Option::as_ref)
+        self.tasks.get(id).and_then(Option::as_ref)
     }
 
     fn task_mut(&mut self, id: TaskId) -> Option<&mut RtTask> {
-        self.tasks.get_mut(id.0 as usize).and_then(Option::as_mut)
+        self.tasks.get_mut(id).and_then(Option::as_mut)
     }
 
     /// `balance_runtime()`: with RT_RUNTIME_SHARE a CPU whose tasks have run for too long borrows from all others.
     pub fn balance_runtime(&mut self, cpu: Cpu) {
         let Some(bandwidth) = self.bandwidth.filter(|_| self.runtime_share) else { return };
-        if !self.cpus[cpu as usize].rq.wants_more() {
+        if !self.cpus[cpu].rq.wants_more() {
             return;
         }
         let nr_cpus = self.cpus.len() as u32;
         for other in (0..nr_cpus).filter(|&other| other != cpu) {
-            let [of, other] =
-                self.cpus.get_disjoint_mut([cpu as usize, other as usize]).expect("two CPUs of the machine");
+            let [of, other] = self.cpus.two(cpu, other);
             of.rq.borrow_from(&mut other.rq, nr_cpus, &bandwidth);
         }
     }
 
     /// The CPUs that have pushable tasks (`rd->rto_mask`).
     pub fn overloaded(&self) -> SmallVec<[Cpu; 8]> {
-        (0..self.cpus.len() as Cpu).filter(|&cpu| self.cpus[cpu as usize].rq.overloaded()).collect()
+        (0..self.cpus.len() as Cpu).filter(|&cpu| self.cpus[cpu].rq.overloaded()).collect()
     }
 }
 
@@ -255,14 +251,14 @@ impl System<'_> {
     /// `p->prio` of the task that a CPU runs, if that is a realtime task; of a deadline task 0, which is as urgent as a
     /// realtime task can be.
     pub fn curr_rt_prio(&self, cpu: Cpu) -> Option<u8> {
-        let curr = self.cpus[cpu as usize].curr?;
+        let curr = self.cpus[cpu].curr?;
         let rt = self.rt.as_ref()?;
         rt.task(curr).map(|rt| rt.prio).or(rt.dl_task(curr).map(|_| 0))
     }
 
     /// `rt_rq_is_runnable()`.
     pub fn rt_runnable(&self, cpu: Cpu) -> bool {
-        let rq = self.rt.as_ref().map(|rt| &rt.cpus[cpu as usize].rq);
+        let rq = self.rt.as_ref().map(|rt| &rt.cpus[cpu].rq);
         rq.is_some_and(|rq| rq.nr_running() != 0 && !rq.throttled())
     }
 }

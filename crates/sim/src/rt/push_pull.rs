@@ -21,28 +21,28 @@ impl System<'_> {
         search: impl FnOnce(&LowestRq<'_>, &dyn Fn(Cpu) -> u8, Option<&mut Cpu>) -> T,
     ) -> T {
         let rt = self.rt.as_mut().expect("there are realtime tasks");
-        let mut distributed = rt.cpus[this_cpu as usize].distributed;
-        let of = &self.tasks[task.0 as usize];
+        let mut distributed = rt.cpus[this_cpu].distributed;
+        let of = &self.tasks[task];
         let lowest = LowestRq {
             task_cpu: of.cpu,
             this_cpu,
             prio: rt.task(task).expect("a realtime task").prio,
-            allowed: &self.model.masks[of.mask as usize],
+            allowed: &self.model.masks[of.mask],
             domains: self.model.domains,
         };
         let turn = rt.distributes.then_some(&mut distributed);
         // Where a deadline task is queued, no realtime task can be as urgent (`CPUPRI_HIGHER`).
         let higher = |cpu: Cpu| rt.dl_is_higher && rt.earliest_dl(cpu).is_some();
-        let highest = |cpu: Cpu| if higher(cpu) { 0 } else { rt.cpus[cpu as usize].rq.highest_prio() };
+        let highest = |cpu: Cpu| if higher(cpu) { 0 } else { rt.cpus[cpu].rq.highest_prio() };
         let found = search(&lowest, &highest, turn);
-        rt.cpus[this_cpu as usize].distributed = distributed;
+        rt.cpus[this_cpu].distributed = distributed;
         found
     }
 
     /// `select_task_rq_rt()` of a wake-up or fork by `this_cpu`.
     pub fn select_rt(&mut self, this_cpu: Cpu, task: TaskId) -> Cpu {
-        let cpu = self.tasks[task.0 as usize].cpu;
-        let pinned = self.cpus[cpu as usize].curr.is_some_and(|curr| self.tasks[curr.0 as usize].pinned);
+        let cpu = self.tasks[task].cpu;
+        let pinned = self.cpus[cpu].curr.is_some_and(|curr| self.tasks[curr].pinned);
         let curr = self.curr_rt_prio(cpu).map(|prio| (pinned, prio));
         let dest =
             self.with_lowest_rq(this_cpu, task, |search, highest, turn| select_task_rq_rt(search, curr, highest, turn));
@@ -59,15 +59,15 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `push_rt_task()`. Returns whether a task was moved.
     fn push_rt_task(&mut self, cpu: Cpu) -> bool {
         let Some(rt) = &self.sys.rt else { return false };
-        let Some(task) = rt.cpus[cpu as usize].rq.pick_pushable() else { return false };
+        let Some(task) = rt.cpus[cpu].rq.pick_pushable() else { return false };
         let prio = rt.task(task).expect("a realtime task").prio;
-        if self.sys.tasks[task.0 as usize].on_cpu {
+        if self.sys.tasks[task].on_cpu {
             // The switch from it holds the lock; the CPU pushes when it is over.
             return false;
         }
         if prio < self.sys.curr_rt_prio(cpu).unwrap_or(NO_RT_PRIO) {
             // It runs next, unless its class is throttled or the fair server comes first.
-            if !self.sys.cpus[cpu as usize].need_resched {
+            if !self.sys.cpus[cpu].need_resched {
                 self.kick_unless_held(cpu);
             }
             return false;
@@ -75,11 +75,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         let lowest = self.sys.with_lowest_rq(cpu, task, |search, highest, turn| find_lowest_rq(search, highest, turn));
         let Some(dest) = lowest.filter(|&dest| dest != cpu) else { return false };
         // find_lock_lowest_rq()
-        let highest = self.sys.rt.as_ref().map(|rt| rt.cpus[dest as usize].rq.highest_prio());
+        let highest = self.sys.rt.as_ref().map(|rt| rt.cpus[dest].rq.highest_prio());
         if highest.is_none_or(|highest| highest <= prio) {
             return false;
         }
-        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue.at(Distance::Llc);
+        self.sys.cpus[cpu].debt += self.sys.model.costs.enqueue.at(Distance::Llc);
         self.move_rt(cpu, dest, task);
         true
     }
@@ -87,7 +87,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// A reschedule that can give the CPU to a realtime task: not one whose class is throttled, or waits for the fair
     /// server.
     fn kick_unless_held(&mut self, cpu: Cpu) {
-        let of = self.sys.rt.as_ref().map(|rt| &rt.cpus[cpu as usize]);
+        let of = self.sys.rt.as_ref().map(|rt| &rt.cpus[cpu]);
         if of.is_some_and(|of| !of.rq.throttled() && !of.server.is_queued()) {
             self.kick(cpu);
         }
@@ -96,7 +96,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Moves a waiting realtime task, which then preempts what runs there.
     fn move_rt(&mut self, src: Cpu, dst: Cpu, task: TaskId) {
         self.sys.dequeue_rt(src, task);
-        self.sys.tasks[task.0 as usize].cpu = dst;
+        self.sys.tasks[task].cpu = dst;
         self.ext_set_task_cpu(task, dst);
         self.emit(|_| Event::Migrate { task: task.0, from: src, to: dst });
         self.update_idle(src);
@@ -118,15 +118,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         for src in overloaded.into_iter().filter(|&src| src != cpu) {
             let Some(rt) = &self.sys.rt else { return };
-            let highest = rt.cpus[cpu as usize].rq.highest_prio();
-            let from = &rt.cpus[src as usize].rq;
+            let highest = rt.cpus[cpu].rq.highest_prio();
+            let from = &rt.cpus[src].rq;
             if from.highest_pushable_prio() >= highest {
                 continue;
             }
             // A task that its CPU is switching from is not to be had before the switch is over.
             let may = |id: TaskId| {
-                let task = &self.sys.tasks[id.0 as usize];
-                !task.on_cpu && self.sys.model.masks[task.mask as usize].test(cpu)
+                let task = &self.sys.tasks[id];
+                !task.on_cpu && self.sys.model.masks[task.mask].test(cpu)
             };
             let Some(task) = from.pick_highest_pushable(may) else { continue };
             let prio = rt.task(task).expect("a realtime task").prio;

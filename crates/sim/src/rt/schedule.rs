@@ -17,20 +17,20 @@ impl System<'_> {
     pub fn update_curr_rt(&mut self, cpu: Cpu) {
         let now = self.clock_task(cpu);
         let Some(rt) = &mut self.rt else { return };
-        let c = &mut self.cpus[cpu as usize];
+        let c = &mut self.cpus[cpu];
         let Some(curr) = c.curr.filter(|&task| rt.task(task).is_some()) else { return };
         let e = &mut self.es[curr];
         let delta = now - e.exec_start;
         e.sum_exec_runtime += delta;
         e.exec_start = now;
         let Some(bandwidth) = rt.bandwidth.filter(|_| delta != 0) else { return };
-        let rq = &mut rt.cpus[cpu as usize].rq;
+        let rq = &mut rt.cpus[cpu].rq;
         let was = rq.throttled();
         rq.charge(delta);
         if !was {
             rt.balance_runtime(cpu);
         }
-        let rq = &mut rt.cpus[cpu as usize].rq;
+        let rq = &mut rt.cpus[cpu].rq;
         if rq.account(&bandwidth) {
             c.need_resched = true;
             if !was {
@@ -45,7 +45,7 @@ impl System<'_> {
     pub fn update_rt_avg(&mut self, cpu: Cpu, running: bool) {
         let now = self.clock_pelt(cpu);
         if let Some(rt) = &mut self.rt {
-            let changed = update_rt_rq_load_avg(now, &mut rt.cpus[cpu as usize].rq.avg, running);
+            let changed = update_rt_rq_load_avg(now, &mut rt.cpus[cpu].rq.avg, running);
             self.util_change(cpu, changed);
         }
     }
@@ -62,11 +62,11 @@ impl System<'_> {
             self.dequeue_rt(cpu, task);
             return true;
         }
-        let pinned = self.tasks[task.0 as usize].pinned;
+        let pinned = self.tasks[task].pinned;
         if let Some(rt) = self.rt.as_mut().filter(|_| !pinned)
             && let Some(prio) = rt.task(task).map(|rt| rt.prio)
         {
-            rt.cpus[cpu as usize].rq.enqueue_pushable(task, prio);
+            rt.cpus[cpu].rq.enqueue_pushable(task, prio);
         }
         true
     }
@@ -76,11 +76,11 @@ impl System<'_> {
         self.uclamp_dec(cpu, task);
         let Some(rt) = &mut self.rt else { return };
         let prio = rt.task(task).expect("a realtime task").prio;
-        let rq = &mut rt.cpus[cpu as usize].rq;
+        let rq = &mut rt.cpus[cpu].rq;
         rq.dequeue(task, prio);
         self.es[task].on_rq = false;
         if !rq.throttled() {
-            let c = &mut self.cpus[cpu as usize];
+            let c = &mut self.cpus[cpu];
             c.nr_running -= 1;
             c.nr_rt -= 1;
         }
@@ -93,8 +93,8 @@ impl System<'_> {
     /// its queue if it blocks or exits.
     pub fn pick_rt(&mut self, cpu: Cpu, prev: Prev) -> Option<TaskId> {
         let rt = self.rt.as_mut()?;
-        let of = &mut rt.cpus[cpu as usize];
-        let c = &mut self.cpus[cpu as usize];
+        let of = &mut rt.cpus[cpu];
+        let c = &mut self.cpus[cpu];
         let earliest = of.dl.pick();
         // The server is an entity of the deadline class (pick_task_dl()). Of equal deadlines the task's comes first.
         if of.server.is_queued() && earliest.is_none_or(|(deadline, _)| of.server.deadline() < deadline) {
@@ -111,7 +111,7 @@ impl System<'_> {
         of.rq.dequeue_pushable(next);
         (c.need_resched, c.need_resched_lazy) = (false, false);
         self.account_mm_sched(cpu);
-        if let Some(fair) = self.cpus[cpu as usize].rq.curr() {
+        if let Some(fair) = self.cpus[cpu].rq.curr() {
             self.on_rq(cpu, |rq, es, now| rq.put_prev_task(es, now, prev));
             if prev != Prev::Runs && !self.es[fair].on_rq {
                 self.dequeued(cpu, fair);
@@ -145,7 +145,7 @@ impl CpuState {
 impl RtState {
     /// `cpupri_find()` without a mask: whether some CPU that a task may use is less urgent than `prio`.
     fn cpupri_finds(&self, prio: u8, mut allowed: impl Iterator<Item = Cpu>) -> bool {
-        allowed.any(|cpu| Cpupri::of(self.cpus[cpu as usize].rq.highest_prio()) < Cpupri::of(prio))
+        allowed.any(|cpu| Cpupri::of(self.cpus[cpu].rq.highest_prio()) < Cpupri::of(prio))
     }
 }
 
@@ -156,8 +156,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if !uclamp_last {
             self.sys.uclamp_inc(cpu, task, true);
         }
-        let runs = self.sys.cpus[cpu as usize].curr == Some(task);
-        let t = &mut self.sys.tasks[task.0 as usize];
+        let runs = self.sys.cpus[cpu].curr == Some(task);
+        let t = &mut self.sys.tasks[task];
         let pushable = !runs && !t.pinned;
         if t.state != State::Dead {
             t.state = State::Runnable;
@@ -165,14 +165,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         t.iowait = Default::default();
         let Some(rt) = &mut self.sys.rt else { return };
         let prio = rt.task(task).expect("a realtime task").prio;
-        let rq = &mut rt.cpus[cpu as usize].rq;
+        let rq = &mut rt.cpus[cpu].rq;
         rq.enqueue(task, prio, pushable);
         self.sys.es[task].on_rq = true;
         if !rq.throttled() {
-            let c = &mut self.sys.cpus[cpu as usize];
+            let c = &mut self.sys.cpus[cpu];
             c.nr_running += 1;
             c.nr_rt += 1;
-            self.sys.overload |= c.nr_running > 1;
+            self.sys.rd.overload |= c.nr_running > 1;
         }
         self.start_rt_bandwidth();
         self.update_only_task(cpu);
@@ -190,7 +190,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn put_prev_above_fair(&mut self, cpu: Cpu, task: TaskId, prev: Prev) -> bool {
         if self.sys.is_dl(task) {
             self.put_prev_dl(cpu, task, prev);
-            let queued = |sim: &Self| sim.sys.rt.as_ref().is_some_and(|rt| rt.cpus[cpu as usize].dl.has(task));
+            let queued = |sim: &Self| sim.sys.rt.as_ref().is_some_and(|rt| rt.cpus[cpu].dl.has(task));
             if !queued(self) {
                 self.pull_dl_task(cpu);
                 if self.sys.rt.as_ref().is_some_and(|rt| rt.earliest_dl(cpu).is_none()) {
@@ -211,7 +211,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.is_dl(task) {
             return Some(self.wakeup_preempt_dl(cpu, task, flags).into());
         }
-        let under_dl = self.sys.cpus[cpu as usize].curr.is_some_and(|curr| self.sys.is_dl(curr));
+        let under_dl = self.sys.cpus[cpu].curr.is_some_and(|curr| self.sys.is_dl(curr));
         let curr = self.sys.curr_rt_prio(cpu);
         let prio = self.sys.rt.as_ref().and_then(|rt| rt.task(task)).map(|rt| rt.prio);
         let resched = match (prio, curr) {
@@ -223,10 +223,10 @@ impl<S: Sink> Sim<'_, '_, S> {
             (Some(prio), Some(curr)) => self.check_preempt_equal_prio(cpu, task, prio, curr),
         };
         let (Some(prio), Some(curr), Resched::No) = (prio, curr, resched) else { return Some(resched.into()) };
-        let c = &self.sys.cpus[cpu as usize];
-        let pinned = |id: TaskId| self.sys.tasks[id.0 as usize].pinned;
+        let c = &self.sys.cpus[cpu];
+        let pinned = |id: TaskId| self.sys.tasks[id].pinned;
         let keeps = c.curr.is_some_and(pinned) || curr <= prio;
-        let waits = !self.sys.tasks[task.0 as usize].on_cpu && !c.need_resched;
+        let waits = !self.sys.tasks[task].on_cpu && !c.need_resched;
         if !flags.is_empty() && waits && keeps && !pinned(task) {
             self.push_rt_tasks(cpu);
         }
@@ -236,18 +236,18 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `check_preempt_equal_prio()`: if the running task can go elsewhere and the woken one cannot, the latter runs.
     fn check_preempt_equal_prio(&mut self, cpu: Cpu, task: TaskId, prio: u8, curr_prio: u8) -> Resched {
         let sys = &self.sys;
-        let c = &sys.cpus[cpu as usize];
+        let c = &sys.cpus[cpu];
         let (Some(rt), Some(curr)) = (&sys.rt, c.curr) else { return Resched::No };
         if prio != curr_prio || c.need_resched {
             return Resched::No;
         }
-        let pinned = |id: TaskId| sys.tasks[id.0 as usize].pinned;
-        let finds = |id: TaskId| rt.cpupri_finds(prio, sys.model.masks[sys.tasks[id.0 as usize].mask as usize].iter());
+        let pinned = |id: TaskId| sys.tasks[id].pinned;
+        let finds = |id: TaskId| rt.cpupri_finds(prio, sys.model.masks[sys.tasks[id].mask].iter());
         if pinned(curr) || !finds(curr) || (!pinned(task) && finds(task)) {
             return Resched::No;
         }
         if let Some(rt) = &mut self.sys.rt {
-            rt.cpus[cpu as usize].rq.requeue(task, prio, true);
+            rt.cpus[cpu].rq.requeue(task, prio, true);
         }
         Resched::Now
     }
@@ -256,10 +256,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn tick_rt(&mut self, cpu: Cpu) {
         self.sys.update_hw_avg(cpu);
         self.account_fair_server(cpu);
-        if self.sys.cpus[cpu as usize].curr.is_some_and(|task| self.sys.is_dl(task)) {
+        if self.sys.cpus[cpu].curr.is_some_and(|task| self.sys.is_dl(task)) {
             return self.tick_dl(cpu);
         }
-        let Some(curr) = self.sys.cpus[cpu as usize].curr.filter(|&task| self.sys.is_rt(task)) else { return };
+        let Some(curr) = self.sys.cpus[cpu].curr.filter(|&task| self.sys.is_rt(task)) else { return };
         self.sys.update_curr_rt(cpu);
         self.sys.update_rt_avg(cpu, true);
         let Some(rt) = &mut self.sys.rt else { return };
@@ -272,10 +272,10 @@ impl<S: Sink> Sim<'_, '_, S> {
             return;
         }
         *left = slice;
-        let rq = &mut rt.cpus[cpu as usize].rq;
+        let rq = &mut rt.cpus[cpu].rq;
         if self.sys.es[curr].on_rq && !rq.is_alone(prio) {
             rq.requeue(curr, prio, false);
-            self.sys.cpus[cpu as usize].need_resched = true;
+            self.sys.cpus[cpu].need_resched = true;
         }
     }
 
@@ -284,10 +284,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.is_dl(task) {
             return self.yield_dl(cpu, task);
         }
-        let need_resched = self.sys.cpus[cpu as usize].need_resched;
+        let need_resched = self.sys.cpus[cpu].need_resched;
         let Some(rt) = &mut self.sys.rt else { return false };
         let prio = rt.task(task).expect("a realtime task").prio;
-        let rq = &mut rt.cpus[cpu as usize].rq;
+        let rq = &mut rt.cpus[cpu].rq;
         rq.requeue(task, prio, false);
         need_resched || !rq.is_alone(prio)
     }

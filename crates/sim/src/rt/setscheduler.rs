@@ -97,7 +97,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 if let (Some(new), Some(rt)) = (new, &mut self.sys.rt)
                     && old.is_some_and(|old| old.prio < new.prio)
                 {
-                    rt.cpus[cpu as usize].rq.requeue(id, new.prio, true);
+                    rt.cpus[cpu].rq.requeue(id, new.prio, true);
                 }
                 self.sys.update_rt_avg(cpu, false);
             }
@@ -121,7 +121,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.pull_rt_task(cpu);
         }
         let Some(rt) = &self.sys.rt else { return false };
-        let of = &rt.cpus[cpu as usize];
+        let of = &rt.cpus[cpu];
         let first = of.dl.pick().map(|(_, task)| task).or_else(|| of.rq.pick());
         if first != Some(id) && (lower || new.is_none()) {
             self.reschedule(cpu, id);
@@ -152,7 +152,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.ext_switching_to(cpu, id);
         } else {
             // It joins the averages as one that balancing has brought (switched_to_fair()).
-            self.sys.tasks[id.0 as usize].avg.last_update_time = 0;
+            self.sys.tasks[id].avg.last_update_time = 0;
             self.sys.es[id].exec_start = 0;
             let _ = self.enqueue(cpu, id, EnqueueFlags::empty());
             self.sys.es[id].exec_start = self.sys.clock_task(cpu);

@@ -8,11 +8,13 @@
 use super::*;
 use crate::model::Model;
 use crate::run::{Mechanisms, Setup};
+use crate::search_policies::OnlyTask;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_sched::domain::{Numbering, Uniform};
+use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::policy::{Hook, HookTask};
 use wakelab_sched::select::{AffineDetail, Effects, Reason, Rules, SearchCount, WakeFlags, Wakee, Waker};
 use wakelab_workload::{Work, synthetic};
@@ -182,14 +184,14 @@ fn make<S: Sink>(sim: &mut Sim<'_, '_, S>, change: &Change) {
     let (nr, llcs) = (sim.sys.model.nr_cpus(), sim.sys.llcs.len() as u32);
     match *change {
         Change::Idle { cpu, idle, sched_idle } => {
-            let sched_idle = sched_idle && !idle && sim.sys.sched_idle.is_some();
+            let sched_idle = sched_idle && !idle && sim.sys.idle.may_be_sched_idle();
             sim.set_idle(cpu % nr, idle, sched_idle);
         }
         Change::IdleCores { llc, value } => sim.set_idle_cores(llc % llcs, value),
         Change::IdleScan { llc, nr } => sim.set_nr_idle_scan(llc % llcs, nr),
         Change::Jiffy => sim.next_jiffy(),
         Change::AvgIdle { cpu, idle_for } => {
-            sim.sys.cpus[(cpu % nr) as usize].idle_stamp = sim.sys.now.saturating_sub(idle_for).max(1);
+            sim.sys.cpus[cpu % nr].idle_stamp = sim.sys.now.saturating_sub(idle_for).max(1);
             sim.update_rq_avg_idle(cpu % nr);
         }
         Change::OnlyTask { cpu, nr_running, dur_avg } => sim.set_only_task(cpu % nr, OnlyTask { nr_running, dur_avg }),
@@ -206,7 +208,7 @@ fn make<S: Sink>(sim: &mut Sim<'_, '_, S>, change: &Change) {
             effects: Effects::default(),
             count: SearchCount::default(),
         }),
-        Change::Slower { cpu, slowdown } => sim.sys.cpus[(cpu % nr) as usize].slowdown = slowdown,
+        Change::Slower { cpu, slowdown } => sim.sys.cpus[cpu % nr].slowdown = slowdown,
     }
 }
 
@@ -229,7 +231,7 @@ fn both(model: &Model<'_>, setup: &Setup<'_>, planned: &[Planned], changes: &[(u
             let cpu = search.planned.waker;
             if ended[n].is_none() && sim.timeline.get(cpu) < time {
                 let (end, decision) = (sim.timeline.get(cpu), sim.take_search(cpu));
-                let cleared = sim.searches[cpu as usize].cleared_idle_cores(&decision).to_vec();
+                let cleared = sim.searches[cpu].cleared_idle_cores(&decision).to_vec();
                 ended[n] = Some((end, decision, cleared));
             }
         }
@@ -244,7 +246,7 @@ fn both(model: &Model<'_>, setup: &Setup<'_>, planned: &[Planned], changes: &[(u
         if let Some(planned) = begin {
             let wakeup = wakeup_of(model, planned);
             let (cpu, rules) = (planned.waker, model.rules());
-            sim.begin_search(cpu, wakeup);
+            sim.begin_search(cpu, Waking::of(TaskId(0), None, true, false), wakeup);
             let [probe, wakeup_cost] = [model.costs.probe, model.costs.wakeup].map(|cost| plain.slowed(cpu, cost));
             let mut select = Select::default();
             let mut decision = select.start(&rules, &wakeup, &mut ());

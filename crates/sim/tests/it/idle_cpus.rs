@@ -62,9 +62,10 @@ fn a_woken_cpu_leaves_idle_while_the_waker_has_the_lock() {
     let workload = netperf("test-8c", 2);
     let mut seen = 0;
     watch(&Run::on_8_cpus(&workload), 2_000_000, |snapshot| {
-        for c in snapshot.cpus().filter(|c| c.doing == Doing::EnqueueEnd) {
-            let dest = snapshot.cpu(c.wakes_on.unwrap_or(0));
-            seen += u32::from(dest.doing == Doing::IdleExit);
+        for c in snapshot.cpus() {
+            if let Doing::EnqueueEnd(waking) = c.doing {
+                seen += u32::from(snapshot.cpu(waking.dest).doing == Doing::IdleExit);
+            }
         }
     });
     assert!(seen > 0);
