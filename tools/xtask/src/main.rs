@@ -4,6 +4,7 @@
 //! Each task is a file. A task says itself what is wrong; its number is the exit code: 1 if something was found, 2 for
 //! bad input or something missing, 77 if it was not run, as automake's tests have it.
 
+mod bench;
 mod programs;
 mod test;
 
@@ -26,6 +27,9 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Measures and compares builds
+    #[command(subcommand)]
+    Bench(bench::Bench),
     /// Runs one step of the tests, in this process
     #[command(hide = true)]
     Step { name: String },
@@ -34,6 +38,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test { arguments } => test::run(&arguments),
+        Task::Bench(what) => bench::bench(what),
         Task::Step { name } => test::step(&name),
     };
     match done {

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::{changed, crates, not_run, style};
+use crate::bench::{instructions, same_bytes};
 use crate::programs::{on_path, program, run, run_all, said, variable};
 
 /// A step of `./test`.
@@ -81,10 +82,10 @@ pub const STEPS: &[Step] = &[
         run(doc.args(["doc", "--workspace", "--no-deps", "--locked", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
     }),
     step("same-bytes", "ci", "one seed is one run: every event in the dev and the release profile", || {
-        script(&["tools/bench/same-bytes"])
+        same_bytes::run()
     }),
     step("instructions", "ci", "instruction counts of single operations against their limits (valgrind)", || {
-        script(&["tools/bench/instructions"])
+        instructions::run(&instructions::Arguments::default())
     })
     .with(|| Ok(unless_on_path("valgrind"))),
     step("perfetto", "ci", "traces in Perfetto's own trace processor (node, pip)", || {
