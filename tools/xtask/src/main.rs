@@ -7,6 +7,7 @@
 mod bench;
 mod programs;
 mod test;
+mod vm;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,9 @@ enum Task {
     /// Measures and compares builds
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Holds the model against kernels in guests
+    #[command(subcommand)]
+    Vm(vm::Vm),
     /// Runs one step of the tests, in this process
     #[command(hide = true)]
     Step { name: String },
@@ -39,13 +43,14 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test { arguments } => test::run(&arguments),
         Task::Bench(what) => bench::bench(what),
+        Task::Vm(what) => vm::vm(what),
         Task::Step { name } => test::step(&name),
     };
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("cargo xtask: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(if error.is::<programs::Bad>() { 2 } else { 1 })
         }
     }
 }

@@ -1,6 +1,7 @@
-//! The programs that tasks call. They run in the root of the repository, as if the task had been called without cargo.
+//! The programs that tasks call. They run as if the task had been called without cargo.
 
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -13,15 +14,26 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("tools/xtask is two folders below the root")
 }
 
-/// A program by its name, or by its path from the root.
+/// A program by its name, or by its path from the root, that runs in the root.
+pub fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = program_here(name);
+    command.current_dir(root());
+    command
+}
+
+/// This program, as it runs now, though another may have been built in its place.
+pub fn this_program() -> Command {
+    program_here("/proc/self/exe")
+}
+
+/// A program by its name, or by its path from the root, that runs where the task was called.
 ///
 /// What cargo tells a program that it runs is about that program. A test, which finds its crate by such a variable, or
 /// a build script, which builds anew when one changes, must not see it.
-pub fn program(name: impl AsRef<OsStr>) -> Command {
+pub fn program_here(name: impl AsRef<OsStr>) -> Command {
     let name = name.as_ref();
     let mut command =
         if Path::new(name).components().count() > 1 { Command::new(root().join(name)) } else { Command::new(name) };
-    command.current_dir(root());
     for (variable, value) in std::env::vars_os() {
         match variable.to_str() {
             Some("LD_LIBRARY_PATH") => {
@@ -86,6 +98,26 @@ pub fn said(command: &mut Command) -> Result<String> {
     Ok(text.trim_end_matches('\n').to_owned())
 }
 
+/// Runs a program, and shows and keeps what it prints, on standard error only if asked to: its exit code.
+pub fn tee(mut command: Command, file: &Path, errors_too: bool) -> Result<u8> {
+    let mut file = std::fs::File::create(file)?;
+    let (said, out) = std::io::pipe()?;
+    if errors_too {
+        command.stderr(out.try_clone()?);
+    }
+    let mut child = command.stdout(out).spawn()?;
+    // The pipe ends when nobody else can write to it.
+    drop(command);
+    let mut said = BufReader::new(said);
+    let mut line = Vec::new();
+    while said.read_until(b'\n', &mut line)? > 0 {
+        std::io::stdout().write_all(&line)?;
+        file.write_all(&line)?;
+        line.clear();
+    }
+    Ok(code_of(child.wait()?))
+}
+
 /// Whether a program can be called by this name, as `command -v` says it.
 pub fn on_path(name: &str) -> bool {
     find(name).is_some()
@@ -105,6 +137,31 @@ pub fn is_executable(path: &Path) -> bool {
 /// A variable of the environment; one that is empty is one that is not set.
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Bad input, or something that is missing: the exit code is 2.
+#[derive(Debug)]
+pub struct Bad(pub String);
+
+impl std::error::Error for Bad {}
+
+impl std::fmt::Display for Bad {
+    fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+/// The folders in a folder, by name.
+pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// The files of the repository, by patterns as `git ls-files` takes them; all without one.
@@ -128,6 +185,18 @@ mod tests {
     #[test]
     fn a_program_runs_in_the_root() {
         assert_eq!(Path::new(&said(&mut program("pwd")).expect("pwd")), root().canonicalize().expect("the root"));
+    }
+
+    #[test]
+    fn what_a_program_prints_is_kept_with_its_code() {
+        let work = tempfile::tempdir().expect("a folder");
+        let file = work.path().join("said");
+        for (errors_too, kept) in [(false, "a\nb"), (true, "a\nbc")] {
+            let mut sh = program("sh");
+            sh.args(["-c", "printf 'a\\nb'; printf c >&2; exit 3"]);
+            let code = tee(sh, &file, errors_too).expect("sh");
+            assert_eq!((code, std::fs::read_to_string(&file).expect("a file").as_str()), (3, kept));
+        }
     }
 
     #[test]

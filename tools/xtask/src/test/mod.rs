@@ -20,7 +20,7 @@ use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use self::steps::{Lane, STEPS, Step};
-use crate::programs::{code_of, on_path, program, run as run_program, variable};
+use crate::programs::{code_of, on_path, program, run as run_program, this_program, variable};
 
 const HELP: &str = "\
 Runs the tests.
@@ -245,8 +245,7 @@ fn run_lanes(
 
 /// Runs a step in a process of its own. What it prints is shown when it is over, but for the first lane.
 fn run_step(step: &Step, environment: &[(&str, PathBuf)], running: &Running) -> Result<Ended> {
-    // The program that runs now, though a step may have built another in its place.
-    let mut command = program("/proc/self/exe");
+    let mut command = this_program();
     command.args(["step", step.name]).envs(environment.iter().map(|(name, value)| (name, value)));
     let log = if step.lane == Lane::First { None } else { Some(keep_output(&mut command)?) };
     let begin = Instant::now();

@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::{changed, crates, not_run, style};
 use crate::bench::{instructions, same_bytes};
 use crate::programs::{on_path, program, run, run_all, said, variable};
+use crate::vm::matrix;
 
 /// A step of `./test`.
 pub struct Step {
@@ -129,7 +130,7 @@ pub const STEPS: &[Step] = &[
     .with(guests_with_schedulers)
     .on(Lane::Guests),
     step("guest-matrix", "all", "records on every kernel and topology, and compares (an hour)", || {
-        script(&["tools/vm/matrix"])
+        matrix::run(&matrix::Arguments::default())
     })
     .with(guests)
     .on(Lane::Guests),
