@@ -1,4 +1,4 @@
-//! Writes traces for `tools/bench/instructions`, which counts what an event of each costs.
+//! Writes traces for `cargo xtask bench instructions`, which counts what an event of each costs.
 //!
 //! As with the sibling in the package wakelab-sched, what is to be counted happens in calls of [`measured`]; the names
 //! are printed in that order, each with the number of events. An argument chooses the traces whose names contain it.

@@ -1,4 +1,4 @@
-//! Named workloads for `tools/bench/instructions`, which counts what one operation of each costs.
+//! Named workloads for `cargo xtask bench instructions`, which counts what one operation of each costs.
 //!
 //! Everything that is to be counted happens in calls of [`measured`], one call for each workload; the names are printed
 //! in that order, each with the number of operations. An argument chooses the workloads whose names contain it.

@@ -1,4 +1,5 @@
-//! Runs for `tools/bench/instructions`, which counts what one simulated wake-up under a scheduler of sched_ext costs.
+//! Runs for `cargo xtask bench instructions`, which counts what one simulated wake-up under a scheduler of sched_ext
+//! costs.
 //!
 //! They are those of the sibling in the package wakelab-sim with two tasks for each CPU. All runs of a process share
 //! the object that was linked for the first, which is not counted. An argument chooses the runs whose names contain it;

@@ -1,5 +1,5 @@
-//! For `tools/bench/same-bytes`: a digest of every event of some runs under the kernel's scx_simple, to be compared
-//! between builds of different profiles.
+//! For `cargo xtask bench same-bytes`: a digest of every event of some runs under the kernel's scx_simple, to be
+//! compared between builds of different profiles.
 
 use std::sync::atomic::AtomicBool;
 use wakelab_events::Digest;

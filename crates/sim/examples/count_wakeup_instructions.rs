@@ -1,4 +1,4 @@
-//! Runs for `tools/bench/instructions`, which counts what one simulated wake-up of each costs.
+//! Runs for `cargo xtask bench instructions`, which counts what one simulated wake-up of each costs.
 //!
 //! A run begins with a machine at rest and the forks of its tasks, which are counted too. As with the sibling in the
 //! package wakelab-sched, what is to be counted happens in calls of [`measured`], one for each run; the names are

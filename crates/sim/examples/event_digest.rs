@@ -1,4 +1,4 @@
-//! For `tools/bench/same-bytes`: a digest of every event of some runs, to be compared between builds of different
+//! For `cargo xtask bench same-bytes`: a digest of every event of some runs, to be compared between builds of different
 //! profiles.
 
 use std::collections::BTreeMap;

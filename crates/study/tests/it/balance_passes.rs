@@ -1,5 +1,5 @@
 //! Passes of the load balancer of Debian's kernels in guests, asked of the model again. `tests/data/balance-passes` has
-//! them: `tools/vm/balance-passes 2`, pairs of processes, two for each CPU, on two packages of two cores
+//! them: `cargo xtask vm balance-passes 2`, pairs of processes, two for each CPU, on two packages of two cores
 //! with two CPUs each, which take turns. `7.2-llc` and `7.2-llc-smt` have two packages of four CPUs.
 
 use std::path::PathBuf;
@@ -28,8 +28,8 @@ fn every_group_and_imbalance_is_the_kernels() {
     }
 }
 
-/// Cache-aware balancing of 7.2 in a guest with two LLCs (`tools/vm/balance-passes`, load `threads`), with and without
-/// SMT: the passes above the LLC, most of them while tasks prefer the LLC of the pass's CPU.
+/// Cache-aware balancing of 7.2 in a guest with two LLCs (`cargo xtask vm balance-passes`, load `threads`), with and
+/// without SMT: the passes above the LLC, most of them while tasks prefer the LLC of the pass's CPU.
 #[test]
 fn passes_with_preferred_llcs_are_the_kernels() {
     let mut moved = 0;

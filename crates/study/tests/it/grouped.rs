@@ -1,6 +1,6 @@
 //! Choices of Debian's kernels in guests for tasks in control groups, made again by the model. `tests/data/grouped`
-//! has a part of what `tools/vm/grouped` records: groups of different weights, one with a quota, one with half of the
-//! CPUs, one in another, an idle one, and pairs whose ends are in two groups.
+//! has a part of what `cargo xtask vm grouped` records: groups of different weights, one with a quota, one with half of
+//! the CPUs, one in another, an idle one, and pairs whose ends are in two groups.
 
 use std::path::PathBuf;
 use wakelab_events::{Reader, Row};
