@@ -254,7 +254,7 @@ pub fn unpack<E: RustEmbed>(folder: &Path) -> anyhow::Result<()> {
             let there = files::read_own(&path, file.data.len() as u64).ok();
             anyhow::ensure!(
                 there.is_some_and(|there| there == *file.data),
-                "{}: exists with other contents, and is not replaced\n  hint: name a new folder",
+                "{}: is there already, with other contents, and is not replaced\n  hint: name a new folder",
                 path.display()
             );
             continue;

@@ -83,7 +83,7 @@ fn turn(
     while runs == 0 || start.elapsed() < args.interval {
         let began = Instant::now();
         let mut command = CommandGroup::start(&args.command, Stdio::null())
-            .with_context(|| format!("{} cannot be run; the command follows --", args.command[0]))?;
+            .with_context(|| format!("cannot run {}; give the command to be timed after --", args.command[0]))?;
         let status = loop {
             if let Some(status) = command.try_wait()? {
                 break status;
@@ -102,7 +102,7 @@ fn turn(
             );
         };
         if !status.success() {
-            bail!("{} failed ({status}); a comparison needs a command that succeeds", args.command[0]);
+            bail!("{} failed ({status}); give a command that succeeds, as a failed run cannot be compared", args.command[0]);
         }
         total += began.elapsed();
         runs += 1;

@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Ok(there) = files::read_own(&path, PAGE_MAX) {
         ensure!(
             String::from_utf8_lossy(&there).contains("<title>wakelab playground"),
-            "-o: {}: exists with other contents, and is not replaced\n  hint: name a new folder",
+            "-o: {}: is there already, with other contents, and is not replaced\n  hint: name a new folder",
             path.display()
         );
     }

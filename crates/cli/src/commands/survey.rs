@@ -221,7 +221,7 @@ fn recorded(args: &Args, recording: &Path) -> anyhow::Result<Option<Subject>> {
     let flags = CaptureFlags { machine: args.machine.clone(), from: args.from, window: args.window };
     let Some(machine) = capture::machine(&source, &flags)? else {
         bail!(
-            "--machine: the recording names no known machine; expected the machine that was recorded\n  \
+            "the recording is of a machine without a file; give its file with --machine\n  \
              hint: run `wakelab machine import` or `wakelab calibrate` on it to write its file"
         );
     };

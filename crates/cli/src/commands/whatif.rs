@@ -129,7 +129,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let source = only(&args.recording)?;
     let Some(machine) = machine(&source, &args.capture)? else {
         bail!(
-            "--machine: the recording names no known machine; expected the machine that was recorded\n  \
+            "the recording is of a machine without a file; give its file with --machine\n  \
              hint: run `wakelab machine import` or `wakelab calibrate` on it to write its file"
         );
     };

@@ -56,7 +56,7 @@ fn errors_say_what_was_expected_and_the_next_step() {
         said(&output).1
     };
     let none = error(&["verify", "--machine", "test-2c"]);
-    assert!(none.contains("was not measured") && none.contains("wakelab calibrate -o"), "{none}");
+    assert!(none.contains("has no [calibration]") && none.contains("wakelab calibrate -o"), "{none}");
     let short = error(&["calibrate", "-o", "mine.toml", "--time", "1ms"]);
     assert!(short.contains("--time: expected 1s to 1h"), "{short}");
     let nowhere = error(&["calibrate", "-o", "no/such/mine.toml"]);

@@ -6,44 +6,23 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Output;
 
-const COMMANDS: [&str; 33] = [
-    "",
-    "run",
-    "compare",
-    "score",
-    "reproduce",
-    "fit",
-    "calibrate",
-    "verify",
-    "stats",
-    "waits",
-    "capture",
-    "whatif",
-    "explain",
-    "conform",
-    "replay",
-    "import",
-    "trace",
-    "kernel",
-    "kernel list",
-    "kernel show",
-    "machine",
-    "machine show",
-    "machine import",
-    "workload",
-    "workload show",
-    "completions",
-    "man",
-    "demo",
-    "docs",
-    "list",
-    "playground",
-    "doctor",
-    "sweep",
-];
 /// A screen.
 const LINES: usize = 42;
 const COLUMNS: usize = 80;
+
+/// All commands by what is typed: those of commands, and the program itself.
+fn commands() -> Vec<String> {
+    fn add(above: &str, command: &clap::Command, into: &mut Vec<String>) {
+        for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let name = format!("{above} {}", command.get_name()).trim().to_owned();
+            add(&name, command, into);
+            into.push(name);
+        }
+    }
+    let mut all = vec![String::new()];
+    add("", &wakelab_cli::arguments(), &mut all);
+    all
+}
 
 fn clone() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -100,8 +79,8 @@ fn on_terminal_until(args: &[&str], env: &[(&str, &str)], columns: u16, until: O
 
 #[test]
 fn help_fits_a_screen_and_has_an_example() {
-    for command in COMMANDS {
-        let help = help(command);
+    for command in commands() {
+        let help = help(&command);
         let lines: Vec<&str> = help.lines().collect();
         assert!((6..=LINES).contains(&lines.len()), "{command}: {} lines\n{help}", lines.len());
         for line in &lines {
@@ -112,15 +91,18 @@ fn help_fits_a_screen_and_has_an_example() {
     }
 }
 
-/// Their examples need files of other programs, and what only released programs have in them.
-const WITHOUT: [&str; 2] = ["import", "playground"];
+/// Their examples need files of other programs or commands, and what only released programs have in them.
+const WITHOUT: [&str; 3] = ["import", "diff", "playground"];
 
 /// The examples of help, as they are printed there.
 #[test]
 fn the_examples_of_help_work() {
     let mut seen = 0;
-    for command in COMMANDS.into_iter().filter(|command| !command.contains(' ') && !WITHOUT.contains(command)) {
-        let help = help(command).split("\\\n").map(str::trim_start).collect::<String>();
+    for command in commands() {
+        if command.contains(' ') || WITHOUT.contains(&&*command) {
+            continue;
+        }
+        let help = help(&command).split("\\\n").map(str::trim_start).collect::<String>();
         let after = help.split("\nExample").nth(1).expect("examples");
         for line in after.lines().skip(1).take_while(|line| line.starts_with("  ")) {
             let typed = line.trim().split("  ").filter(|part| !part.trim().is_empty()).collect::<Vec<_>>();
@@ -140,7 +122,7 @@ fn the_examples_of_help_work() {
                     other => other,
                 };
             }
-            if matches!(args[0], "demo" | "run" | "reproduce" | "fit" | "calibrate" | "verify" | "whatif") {
+            if matches!(args[0], "demo" | "run" | "reproduce" | "fit" | "calibrate" | "verify" | "whatif" | "survey") {
                 // Minutes, or minutes without optimisation; a file that is not there would be said at once.
                 args.push("--help");
             }

@@ -89,7 +89,7 @@ fn read_policy(table: &Table<'_>, cpus: CpuMask) -> Result<FreqPolicy, InputErro
     let opps = VOLTAGES.read(table, "opps")?;
     let instead = ["steps_khz", "voltages", "grain_khz"].into_iter().find(|key| table.get(key).is_some());
     if let (Some(_), Some(key)) = (&opps, instead) {
-        return Err(table.error(format!("expected `opps` or `{key}`, found both")));
+        return Err(table.error(format!("give `opps` or `{key}`, not both")));
     }
     let ends = opps.as_ref().map(|opps| [opps[0].0, opps[opps.len() - 1].0]);
     let end = |key: &str, limits: RangeInclusive<u64>, which: usize| match (table.number(key, &limits)?, ends) {
@@ -103,8 +103,8 @@ fn read_policy(table: &Table<'_>, cpus: CpuMask) -> Result<FreqPolicy, InputErro
     }
     if let Some([low, high]) = ends.filter(|&[low, high]| low < min_khz || high > max_khz) {
         let what = format!(
-            "`opps` range from {low} to {high} kHz; expected them within {min_khz} to {max_khz}, min_khz to \
-                     max_khz"
+            "`opps` range from {low} to {high} kHz; expected them to lie between min_khz, {min_khz}, and max_khz, \
+             {max_khz}"
         );
         return Err(table.error(what));
     }
@@ -114,7 +114,7 @@ fn read_policy(table: &Table<'_>, cpus: CpuMask) -> Result<FreqPolicy, InputErro
     }
     let grain_khz = table.number("grain_khz", &KHZ)?;
     if grain_khz.is_some() && !steps_khz.is_empty() {
-        let error = table.error("expected `steps_khz` or `grain_khz`, found both");
+        let error = table.error("give `steps_khz` or `grain_khz`, not both");
         return Err(error.with_hint("a driver with a table has steps; one that chooses freely has a grain"));
     }
     let steps_khz = opps.as_ref().map_or(steps_khz, |opps| opps.iter().map(|&(khz, _)| khz).collect());

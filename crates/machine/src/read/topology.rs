@@ -49,7 +49,7 @@ pub(super) fn table<'a>(root: &Table<'a>) -> Result<Table<'a>, InputError> {
     let given = |keys: &[&'static str]| keys.iter().copied().find(|key| table.get(key).is_some());
     let strict = match (given(ROWS), given(UNIFORM)) {
         (Some(a), Some(b)) => {
-            let what = format!("expected either counts or rows of CPUs, found both `{a}` and `{b}`");
+            let what = format!("give counts or rows of CPUs, not both `{a}` and `{b}`");
             let (uniform, rows) = (UNIFORM.join(", "), ROWS.join(", "));
             let hint = format!("{uniform} describe a uniform machine; {rows} describe any, CPU by CPU");
             return Err(table.error(what).with_hint(hint));
@@ -125,7 +125,7 @@ fn read_uniform(table: &Table<'_>) -> Result<Topology, InputError> {
     let mut topology = uniform.topology();
     if table.get("distances").is_some() {
         if let Some(key) = ["near", "far"].into_iter().find(|key| table.get(key).is_some()) {
-            return Err(table.wrong(key, "expected either `distances` or `near` and `far`, found both"));
+            return Err(table.wrong(key, "give `distances`, or `near` and `far`, not both"));
         }
         topology.node_distance = distances(table)?;
     }

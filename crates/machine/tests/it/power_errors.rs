@@ -27,11 +27,11 @@ fn operating_points_that_do_not_rise_are_refused() {
     refused(&opps("[[1000]]"), 9, &["`frequency.opps`: expected a list of [kHz, uV]", "found [1000]"]);
     refused(&opps("[]"), 9, &["expected a list of [kHz, uV]"]);
     refused(&opps("[[0, 500]]"), 9, &["from 1 to 1000000000, found 0"]);
-    refused(&opps("[[1000, 500]]\nsteps_khz = [1000]"), 6, &["expected `opps` or `steps_khz`, found both"]);
+    refused(&opps("[[1000, 500]]\nsteps_khz = [1000]"), 6, &["give `opps` or `steps_khz`, not both"]);
     refused(
         &opps("[[1000, 500]]\nmax_khz = 900\nmin_khz = 1"),
         6,
-        &["`opps` range from 1000 to 1000 kHz; expected them within 1 to 900"],
+        &["`opps` range from 1000 to 1000 kHz; expected them to lie between min_khz, 1, and max_khz, 900"],
     );
     refused(&opps("[[1000, 500]]\nclock = \"cpu\""), 10, &["`frequency.clock`", "\"core\" or \"package\""]);
 }

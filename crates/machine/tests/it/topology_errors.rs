@@ -79,7 +79,7 @@ fn capacities_that_do_not_fit_are_refused() {
 #[test]
 fn counts_beside_rows_are_refused() {
     let text = format!("[topology]\ncores = 2\n[[topology.cpu]]\n{ROW}\n");
-    topology_refused(&text, 4, &["either counts or rows", "`cpu` and `cores`"]);
+    topology_refused(&text, 4, &["give counts or rows", "`cpu` and `cores`"]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn distances_beside_counts_are_a_row_for_each_node() {
     let text = |more: &str| format!("[topology]\npackages = 2\ncores = 2\nnodes = 2\n{more}\n");
     let machine = read(&with_topology(&text("distances = [[10, 17], [17, 10]]"))).expect("a machine");
     assert_eq!(machine.topology, read(&with_topology(&text("far = 17"))).expect("a machine").topology);
-    topology_refused(&text("distances = [[10, 17], [17, 10]]\nfar = 17"), 9, &["`topology.far`", "found both"]);
+    topology_refused(&text("distances = [[10, 17], [17, 10]]\nfar = 17"), 9, &["`topology.far`", "not both"]);
     topology_refused(&text("distances = [[10, 17], [16, 10]]"), 8, &["hint: `distances` has a row for each node"]);
     topology_refused(&text("distances = [[10]]"), 4, &["node"]);
 }

@@ -73,7 +73,10 @@ pub enum Why {
     )]
     Nothing(u64),
     /// The metric of the workload is not one that a run gives.
-    #[error("the workload's metric is {0}, and a run gives {list}", list = METRICS.join(" or "))]
+    #[error(
+        "no run gives the metric {0}; expected {list}\n  hint: set `metric` in the workload's file",
+        list = METRICS.join(" or ")
+    )]
     Metric(String),
     /// As another process has told it, that made the run.
     #[error("{0}")]

@@ -83,7 +83,7 @@ fn forks(cx: &Cx<'_>, numbers: &HashMap<&str, usize>, of: &Thread) -> Result<Vec
             let mut names: Vec<_> = numbers.iter().collect();
             names.sort_unstable_by_key(|(_, number)| **number);
             let names = names.into_iter().map(|(name, _)| *name);
-            let what = format!("there is no thread {name:?}; expected one of \"tasks\"");
+            let what = format!("\"tasks\" has no thread {name:?}; expected one that it has");
             return Err(step.place.error(cx.path, what).with_hint(did_you_mean(name, names)));
         };
         children.push(child);

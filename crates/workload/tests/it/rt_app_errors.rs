@@ -331,7 +331,7 @@ fn locks_barriers_and_forks_are_checked_with_their_lines() {
     );
     refused(
         "{\"tasks\": {\"thread0\": {\"run\": 1,\n\"fork\": \"thread1\"}}}",
-        "2: `tasks.thread0.fork`: there is no thread \"thread1\"; expected one of \"tasks\"\n  hint: did you mean \
+        "2: `tasks.thread0.fork`: \"tasks\" has no thread \"thread1\"; expected one that it has\n  hint: did you mean \
          `thread0`?",
     );
     refused(
