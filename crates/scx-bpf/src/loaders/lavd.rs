@@ -5,9 +5,6 @@ use super::{Loading, Machine, Step, arena};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_scx_core::flags::{
-    SCX_OPS_ENQ_EXITING, SCX_OPS_ENQ_LAST, SCX_OPS_ENQ_MIGRATION_DISABLED, SCX_OPS_KEEP_BUILTIN_IDLE,
-};
 use wakelab_scx_core::ops::Op;
 
 /// `LAVD_CPU_ID_MAX` of its intf.h.
@@ -181,13 +178,21 @@ pub(super) fn lavd(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), S
     let execve = if domains.len() > 1 { ", and execve() does not make a task migrate" } else { "" };
     loading.warnings.push(format!("its programs on futexes do not run here: holders of locks get no boost{execve}"));
     let profile = Profile::of(machine);
-    globals(loading, machine, profile);
+    // init_globals(), with what Opts::proc() makes of no option but one for the profile
+    let is = |of: Profile| i128::from(profile == of);
+    loading.read(
+        machine,
+        &[
+            ("performance", is(Profile::Performance)),
+            ("powersave", is(Profile::Powersave)),
+            ("balanced", is(Profile::Balanced)),
+            ("xmig_min_gain_ns", if machine.scx.has_little_cores() { 350_000 } else { 0 }),
+        ],
+    );
     // >= 6.19: it gives tasks back in sched_switch, if a task of a class above comes.
     if (machine.finds.kernel_has)("scx_bpf_reenqueue_local___v2") {
         loading.without.push(Op::CpuRelease);
     }
-    loading.flags =
-        Some(SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_MIGRATION_DISABLED | SCX_OPS_KEEP_BUILTIN_IDLE);
     arena::setup(loading, machine, "task_ctx")?;
     // run(): without an option for the profile it begins balanced, and autopilot changes that.
     let context = (profile as i32).to_le_bytes().to_vec();
@@ -243,43 +248,6 @@ fn compute_domains(loading: &mut Loading, machine: &Machine<'_>, domains: &BTree
     }
 }
 
-/// `init_globals()`, with what `Opts::proc()` makes of no option but one for the profile.
-fn globals(loading: &mut Loading, machine: &Machine<'_>, profile: Profile) {
-    let xmig_min_gain_ns = if machine.scx.has_little_cores() { 350_000 } else { 0 };
-    loading.set(&[
-        ("no_preemption", 0),
-        ("no_core_compaction", (profile == Profile::Performance).into()),
-        ("no_freq_scaling", 0),
-        ("is_powersave_mode", (profile == Profile::Powersave).into()),
-        ("nr_llcs", machine.scx.llcs().len() as i128),
-        ("nr_cpu_ids", machine.nr_cpus.into()),
-        ("is_smt_active", machine.smt.into()),
-        ("is_autopilot_on", (profile == Profile::Balanced).into()),
-        ("verbose", 0),
-        ("slice_max_ns", 5_000_000),
-        ("slice_min_ns", 500_000),
-        ("pinned_slice_ns", 5_000_000),
-        ("preempt_shift", 6),
-        ("lat_load_target_pct", 100),
-        ("mig_delta_pct", 0),
-        ("warm_cpu_ns", 0),
-        ("lb_low_util_wall", (25 << 10) / 100),
-        ("lb_local_dsq_util_wall", (10 << 10) / 100),
-        ("xmig_min_gain_ns", xmig_min_gain_ns),
-        // There is no energy model in debugfs.
-        ("no_use_em", 1),
-        ("no_fast_lb", 0),
-        ("no_ovrflw_extend", (profile == Profile::Performance).into()),
-        ("no_wake_sync", 0),
-        ("no_slice_boost", 0),
-        ("per_cpu_dsq", 0),
-        ("enable_cpu_bw", 0),
-        ("bw_kick_builtin_idle", 1),
-        ("nr_cgrp_max", 2048),
-        ("tree_height_max", 32),
-    ]);
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Finds, loading};
@@ -288,13 +256,8 @@ mod tests {
 
     fn lavd_on(machine: &str) -> (Loading, usize) {
         let machine = wakelab_machine::get(machine).unwrap();
-        let finds = Finds {
-            topology: &machine.topology,
-            hz: 250,
-            kernel_has: &|_| true,
-            size_of: &|name| (name == "task_ctx").then_some(8),
-            setting: &|_| None,
-        };
+        let size_of = |name: &str| (name == "task_ctx").then_some(8);
+        let finds = Finds { size_of: &size_of, ..Finds::of(&machine.topology) };
         (loading("lavd_1.1.4", &finds).unwrap(), machine.topology.cpus.len())
     }
 
@@ -373,14 +336,7 @@ mod tests {
     #[test]
     fn a_machine_with_more_cpus_than_the_library_takes_is_refused() {
         let machine = wakelab_machine::get("bench-1024").unwrap();
-        let finds = Finds {
-            topology: &machine.topology,
-            hz: 250,
-            kernel_has: &|_| true,
-            size_of: &|_| Some(8),
-            setting: &|_| None,
-        };
-        let refused = loading("lavd", &finds).unwrap_err();
+        let refused = loading("lavd", &Finds::of(&machine.topology)).unwrap_err();
         assert_eq!(refused, "the machine has 1024 CPUs; its loader (scx_arena) takes up to 639");
     }
 
@@ -389,14 +345,7 @@ mod tests {
         let machine = wakelab_machine::get("test-2c").unwrap();
         let with = |setting: &str| {
             let set = |name: &str| (name == setting).then_some(1);
-            let finds = Finds {
-                topology: &machine.topology,
-                hz: 250,
-                kernel_has: &|_| true,
-                size_of: &|_| Some(8),
-                setting: &set,
-            };
-            let loading = loading("lavd", &finds).unwrap();
+            let loading = loading("lavd", &Finds { setting: &set, ..Finds::of(&machine.topology) }).unwrap();
             let value = |name: &str| loading.numbers.iter().find(|(of, _)| of == name).map(|&(_, value)| value);
             let names = ["no_core_compaction", "no_ovrflw_extend", "is_powersave_mode", "is_autopilot_on"];
             let [(0, Step::Program { context, .. })] = &loading.after_attach[..] else { panic!("{loading:?}") };
@@ -411,14 +360,7 @@ mod tests {
     fn cpu_release_is_left_out_where_the_kernel_gives_back_anywhere() {
         let machine = wakelab_machine::get("test-2c").unwrap();
         let without = |has: bool| {
-            let finds = Finds {
-                topology: &machine.topology,
-                hz: 250,
-                kernel_has: &|_| has,
-                size_of: &|_| Some(8),
-                setting: &|_| None,
-            };
-            loading("lavd", &finds).unwrap().without
+            loading("lavd", &Finds { kernel_has: &|_| has, ..Finds::of(&machine.topology) }).unwrap().without
         };
         assert_eq!((without(true), without(false)), (vec![Op::CpuRelease], Vec::new()));
     }

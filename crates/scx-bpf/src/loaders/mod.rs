@@ -10,14 +10,15 @@ mod flow;
 mod lavd;
 mod p2dq;
 mod rusty;
+mod table;
 mod topology;
 mod wakelab;
 
 use std::borrow::Cow;
+use table::Row;
 use topology::ScxTopology;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::Topology;
-use wakelab_scx_core::flags::SCX_SLICE_DFL;
 use wakelab_scx_core::ops::Op;
 
 /// Something that a loader does when the object is loaded.
@@ -102,6 +103,8 @@ struct Machine<'a> {
     nr_nodes: u32,
     smt: bool,
     finds: &'a Finds<'a>,
+    /// What the loader sets without computing anything, if it is known.
+    row: Option<&'static Row>,
 }
 
 impl Machine<'_> {
@@ -145,6 +148,9 @@ impl Machine<'_> {
 pub fn loading(name: &str, finds: &Finds<'_>) -> Result<Loading, String> {
     let topology = finds.topology;
     let scx = ScxTopology::new(topology);
+    // Crates add their version: `bpfland_1.1.4_g...`.
+    let kind = name.split('_').next().unwrap_or(name);
+    let row = Row::of(kind);
     let machine = Machine {
         topology,
         nr_cpus: topology.cpus.len() as u32,
@@ -152,20 +158,12 @@ pub fn loading(name: &str, finds: &Finds<'_>) -> Result<Loading, String> {
         smt: scx.smt_enabled,
         scx,
         finds,
+        row,
     };
-    let mut loading = Loading::default();
-    // Crates add their version: `bpfland_1.1.4_g...`.
-    let kind = name.split('_').next().unwrap_or(name);
-    loading.known = match kind {
-        "simple" | "cpu0" | "sdt" | "central" | "flatcg" | "qmap" | "wakelab" => Known::Tool,
-        "cosmos" => Known::Crate("1.1.7"),
-        "flow" => Known::Crate("4.8.15"),
-        "bpfland" | "flash" | "beerland" | "tickless" | "lavd" | "p2dq" | "chaos" | "rusty" => Known::Crate("1.1.4"),
-        _ => Known::No,
-    };
+    let known = row.map_or(Known::No, |row| row.1);
+    let mut loading = Loading { known, ..Loading::default() };
     match kind {
         "central" => central(&mut loading, &machine),
-        "flatcg" => flatcg(&mut loading, &machine),
         "qmap" => qmap(&mut loading, &machine)?,
         "bpfland" => bpfland::bpfland(&mut loading, &machine),
         "cosmos" => bpfland::cosmos(&mut loading, &machine),
@@ -178,22 +176,15 @@ pub fn loading(name: &str, finds: &Finds<'_>) -> Result<Loading, String> {
         "chaos" => p2dq::chaos(&mut loading, &machine)?,
         "rusty" => rusty::rusty(&mut loading, &machine)?,
         "wakelab" => wakelab::wakelab(&mut loading, &machine)?,
-        // Those of scx_simple, scx_cpu0 and scx_sdt set what their options say, and leave the rest as it is.
-        _ => {}
+        _ => loading.read(&machine, &[]),
     }
     Ok(loading)
-}
-
-/// `main()` of tools/sched_ext/scx_flatcg.c.
-fn flatcg(loading: &mut Loading, machine: &Machine<'_>) {
-    loading.set(&[("nr_cpus", i128::from(machine.nr_cpus)), ("cgrp_slice_ns", i128::from(SCX_SLICE_DFL))]);
 }
 
 fn central(loading: &mut Loading, machine: &Machine<'_>) {
     // RESIZE_ARRAY(): a bool and a u64 by CPU.
     loading.resize = vec![(".data.cpu_gimme_task", machine.nr_cpus), (".data.cpu_started_at", 8 * machine.nr_cpus)];
-    let nr_cpus = i128::from(machine.nr_cpus);
-    loading.set(&[("central_cpu", 0), ("nr_cpu_ids", nr_cpus), ("slice_ns", i128::from(SCX_SLICE_DFL))]);
+    loading.read(machine, &[]);
 }
 
 /// `tools/sched_ext/scx_qmap.c`.
@@ -202,8 +193,7 @@ fn qmap(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), String> {
     if machine.nr_cpus > SCX_QMAP_MAX_CPUS {
         return Err(format!("the machine has {} CPUs; its loader takes up to {SCX_QMAP_MAX_CPUS}", machine.nr_cpus));
     }
-    // 6.12's has no max_tasks.
-    loading.set(&[("slice_ns", i128::from(SCX_SLICE_DFL)), ("max_tasks", 16384)]);
+    loading.read(machine, &[]);
     Ok(())
 }
 
@@ -211,15 +201,16 @@ fn qmap(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    impl<'a> Finds<'a> {
+        /// The kernel has every function, and the object every struct.
+        pub(super) fn of(topology: &'a Topology) -> Self {
+            Finds { topology, hz: 250, kernel_has: &|_| true, size_of: &|_| Some(8), setting: &|_| None }
+        }
+    }
+
     fn of(name: &str, machine: &str) -> (Loading, Topology) {
         let topology = wakelab_machine::get(machine).unwrap().topology;
-        let finds = Finds {
-            topology: &topology,
-            hz: 250,
-            kernel_has: &|_| true,
-            size_of: &|name| (name == "task_p2dq").then_some(128),
-            setting: &|_| None,
-        };
+        let finds = Finds { size_of: &|name| (name == "task_p2dq").then_some(128), ..Finds::of(&topology) };
         (loading(name, &finds).unwrap(), topology)
     }
 

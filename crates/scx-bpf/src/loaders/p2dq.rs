@@ -42,54 +42,14 @@ fn common(loading: &mut Loading, machine: &Machine<'_>, optimize_single: bool) -
     let llc_shards = if cpus_per_llc <= 4 { 1 } else { cpus_per_llc / 4 };
     let llc_runs = if optimize_single { 0 } else { llcs.len().max(1).ilog2() };
     loading.array("dsq_time_slices", DSQ_TIME_SLICES);
-    loading.set(&[
-        ("topo_config.nr_cpus", machine.nr_cpus.into()),
-        ("topo_config.nr_llcs", llcs.len() as i128),
-        ("topo_config.nr_nodes", scx.nodes.len() as i128),
-        ("topo_config.smt_enabled", machine.smt.into()),
-        ("topo_config.has_little_cores", scx.has_little_cores().into()),
-        ("timeline_config.min_slice_us", 100),
-        ("timeline_config.max_exec_ns", 2 * i128::from(DSQ_TIME_SLICES[2])),
-        ("timeline_config.autoslice", 0),
-        ("timeline_config.deadline", 0),
-        ("lb_config.slack_factor", 5),
-        ("lb_config.min_nr_queued_pick2", 0),
-        ("lb_config.min_llc_runs_pick2", llc_runs.into()),
-        ("lb_config.max_dsq_pick2", 0),
-        ("lb_config.eager_load_balance", 1),
-        ("lb_config.dispatch_pick2_disable", optimize_single.into()),
-        ("lb_config.dispatch_lb_busy", 75),
-        ("lb_config.dispatch_lb_interactive", 1),
-        ("lb_config.wakeup_lb_busy", 0),
-        ("lb_config.wakeup_llc_migrations", 0),
-        ("lb_config.single_llc_mode", (llcs.len() == 1).into()),
-        ("p2dq_config.interactive_ratio", 10),
-        ("p2dq_config.dsq_shift", 4),
-        ("p2dq_config.task_slice", 0),
-        ("p2dq_config.kthreads_local", 1),
-        ("p2dq_config.nr_dsqs_per_llc", DSQ_TIME_SLICES.len() as i128),
-        ("p2dq_config.init_dsq_index", 0),
-        ("p2dq_config.saturated_percent", 5),
-        ("p2dq_config.sched_mode", 0),
-        ("p2dq_config.llc_shards", llc_shards as i128),
-        ("p2dq_config.atq_enabled", 0),
-        ("p2dq_config.dhq_enabled", 0),
-        ("p2dq_config.dhq_max_imbalance", 3),
-        ("p2dq_config.cpu_priority", 0),
-        ("p2dq_config.freq_control", 0),
-        ("p2dq_config.interactive_sticky", 0),
-        ("p2dq_config.keep_running_enabled", 0),
-        ("p2dq_config.pelt_enabled", 1),
-        ("p2dq_config.fork_balance", 1),
-        ("p2dq_config.exec_balance", 1),
-        ("p2dq_config.enable_eas", 0),
-        ("p2dq_config.small_task_threshold", 256),
-        ("p2dq_config.large_task_threshold", 768),
-        ("latency_config.latency_priority_enabled", 0),
-        ("latency_config.wakeup_preemption_enabled", 0),
-        ("debug", 0),
-        ("nr_cpu_ids", machine.nr_cpus.into()),
-    ]);
+    loading.read(
+        machine,
+        &[
+            ("llc_runs", llc_runs.into()),
+            ("llc_shards", llc_shards as i128),
+            ("optimize_single", optimize_single.into()),
+        ],
+    );
     loading.added_flags = SCX_OPS_KEEP_BUILTIN_IDLE;
     // cpu_energy_cost is read with enable_eas alone.
     let turbo = CoreType::Big { turbo: true };

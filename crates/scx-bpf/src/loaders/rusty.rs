@@ -1,7 +1,6 @@
 //! scx_rusty 1.1.4 (`src/main.rs`, `src/domain.rs`).
 
 use super::{Loading, Machine};
-use wakelab_scx_core::flags::SCX_SLICE_DFL;
 
 /// `MAX_CPUS` of its intf.h.
 const MAX_CPUS: u32 = 512;
@@ -28,21 +27,7 @@ pub(super) fn rusty(loading: &mut Loading, machine: &Machine<'_>) -> Result<(), 
              offered to the tasks of others, and slices stay at 20 ms"
         ),
     });
-    loading.set(&[
-        ("slice_ns", SCX_SLICE_DFL.into()),
-        ("nr_nodes", scx.nodes.len() as i128),
-        ("nr_doms", domains.len() as i128),
-        ("nr_cpu_ids", machine.nr_cpus.into()),
-        ("load_half_life", 1_000_000_000),
-        ("kthreads_local", 0),
-        ("fifo_sched", 0),
-        ("greedy_threshold", 1),
-        ("greedy_threshold_x_numa", 0),
-        ("direct_greedy_numa", 0),
-        ("mempolicy_affinity", 0),
-        ("debug", 0),
-        ("rusty_perf_mode", 0),
-    ]);
+    loading.read(machine, &[]);
     let mut domain_of = vec![0u32; machine.nr_cpus as usize];
     for (id, (node, llc)) in (0..).zip(&domains) {
         llc.cpus().for_each(|cpu| domain_of[cpu as usize] = id);

@@ -163,7 +163,7 @@ fn machines() -> Vec<Machine> {
 }
 
 fn wakeup_of<'m>(model: &'m Model<'m>, planned: &Planned) -> Wakeup<'m> {
-    let mask = &model.masks[if planned.affinity == 0 { 0 } else { model.masks.len() - planned.affinity }];
+    let mask = &model.masks[if planned.affinity == 0 { 0 } else { (model.masks.len() - planned.affinity) as u32 }];
     Wakeup {
         waker: Waker { wakee_flips: planned.flips.0, h_load: planned.h_load.0, ..Waker::new(planned.waker) },
         wakee: Wakee {
