@@ -76,8 +76,13 @@ impl From<std::io::Error> for Wrong {
 
 /// Checks the pages of a column of a row group. Returns how many values they are said to hold.
 fn of_chunk(file: &mut BufReader<&File>, column: &ColumnChunkMetaData) -> Result<u64, Wrong> {
-    let (start, length) = column.byte_range();
-    let end = start.checked_add(length).ok_or_else(|| Wrong::Unreadable("a column is too long".into()))?;
+    // ColumnChunkMetaData::byte_range() panics if one of them is negative.
+    let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+    let place = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
+    let (start, end) =
+        place.and_then(|(start, length)| Some((start, start.checked_add(length)?))).ok_or_else(|| {
+            Wrong::Unreadable(format!("a column begins at {start} and has {} bytes", column.compressed_size()))
+        })?;
     let is_text = column.column_type() == Type::BYTE_ARRAY;
     let mut at = file.seek(SeekFrom::Start(start))?;
     let mut values = 0_u64;
