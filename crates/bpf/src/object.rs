@@ -128,7 +128,7 @@ impl Object {
                 continue;
             }
             // Sections can lie on each other, and those of zeros are as long as they say.
-            budget.charge(64 + name.len() as u64 + section.size(), "sections")?;
+            budget.charge(section.size().saturating_add(64 + name.len() as u64), "sections")?;
             if !names.insert(name.to_string()) && holds != Holds::Code {
                 return Err(wrong("a second one with this name; expected only one".to_string()));
             }

@@ -92,7 +92,8 @@ pub fn reduce(kernel: &Btf, roots: &[&str]) -> Vec<u8> {
             {
                 to_do.push(*to);
             }
-            Kind::Var(to, _) => to_do.push(*to),
+            // Of one that is of its own type, too.
+            Kind::Var(to, _) if kept.insert(id) => to_do.push(*to),
             _ => {}
         }
     }

@@ -80,9 +80,15 @@ impl ResultFile {
             flatten("matrix", matrix, &mut settings);
         }
         let mut machines = BTreeSet::new();
+        let mut places = BTreeSet::new();
         for &comparison in &comparisons {
             let variant = comparison.get("variant").and_then(Value::as_str);
             let (machine, kernel) = (text(comparison, "/experiment/machine")?, text(comparison, "/experiment/kernel")?);
+            // Settings and rows are told apart by it.
+            if !places.insert((machine.clone(), kernel.clone(), variant)) {
+                let of = variant.map_or("no variant".to_owned(), |variant| format!("the variant {variant:?}"));
+                return Err(format!("two of its comparisons are of {of} on {machine} with {kernel}"));
+            }
             match variant {
                 None => flatten("experiment", &comparison["experiment"], &mut settings),
                 Some(name) => {
