@@ -69,3 +69,6 @@ pub(crate) fn group_capacities(weight: u32) -> RangeInclusive<u64> {
     let weight = u64::from(weight);
     CAPACITIES.start() * weight..=CAPACITIES.end() * weight
 }
+
+/// The most values of a list column in a row group, of which `RecordingWriter` begins a new one before.
+pub(crate) const MOST_LIST_VALUES: u64 = 1 << 27;

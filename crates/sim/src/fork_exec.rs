@@ -6,7 +6,7 @@ use crate::boot::LAUNCHER;
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
-use crate::root_domain::GroupsRead;
+use crate::system::root_domain::GroupsRead;
 use crate::task::Task;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_machine::Distance;

@@ -6,7 +6,7 @@
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
-use crate::root_domain::GroupsRead;
+use crate::system::root_domain::GroupsRead;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::HrtickForm;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};

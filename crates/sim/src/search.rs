@@ -9,7 +9,7 @@
 //! |---|---|
 //! | idle CPUs | [`Sim::update_idle`] |
 //! | `has_idle_cores`, `nr_idle_scan` | [`Sim::set_idle_cores`], [`Sim::set_nr_idle_scan`] |
-//! | states of search policies | `search_policies.rs` |
+//! | states of search policies | `system/search_policies.rs` |
 //! | SIS_PROP: jiffies, `wake_avg_idle`, `avg_idle` | [`Sim::next_jiffy`], [`Sim::update_rq_avg_idle`] |
 //! | SIS_SHORT: the target's only task | [`Sim::update_only_task`] |
 //!

@@ -14,7 +14,6 @@ mod simulated_rows;
 mod snapshot;
 mod topo;
 
-pub(crate) use parquet_rows::MOST_LIST_VALUES;
 pub use reader::Reader;
 pub use row::{PerCpu, Row, RowFeatures, ScanState, SlowPathState, TaskState, WakerState};
 pub use snapshot::Snapshot;

@@ -3,6 +3,7 @@
 use super::fields::{Column, Rows, Value};
 use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
+use crate::limits::MOST_LIST_VALUES;
 use crate::recording::Decisions;
 use crate::table::Table;
 use crate::table::decode::Batches;
@@ -21,8 +22,6 @@ const BATCH_ROWS: usize = 1024;
 /// The approximate size of the lists of a batch, bytes, and of those of a row for each CPU.
 const BATCH_BYTES: usize = 64 << 20;
 const ROW_BYTES_PER_CPU: usize = 128;
-/// The most values of a list column in a row group, of which `RecordingWriter` begins a new one before.
-pub(crate) const MOST_LIST_VALUES: u64 = 1 << 27;
 
 /// How many rows are decoded at once on a machine of so many CPUs.
 pub(super) fn batch_rows(nr_cpus: u32) -> usize {

@@ -6,7 +6,7 @@ use super::schema::{
     IdleStates, MigrationRow, Migrations, NameRow, Names, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts,
     WakingRow, Wakings,
 };
-use crate::decisions::MOST_LIST_VALUES;
+use crate::limits::MOST_LIST_VALUES;
 use crate::error::WriteError;
 use crate::folder::Folder;
 use crate::table::Table;

@@ -8,7 +8,7 @@
 use super::*;
 use crate::model::Model;
 use crate::run::{Mechanisms, Setup};
-use crate::search_policies::OnlyTask;
+use crate::system::search_policies::OnlyTask;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use wakelab_kernel::{Preset, Switches};

@@ -1,20 +1,25 @@
 //! The state of the simulated system. How placement and balancing see it is in the files of what they read.
 
+pub mod idle;
+pub mod llc;
+pub mod root_domain;
+pub mod search_policies;
+
+use self::idle::IdleCpus;
+use self::llc::Llc;
+use self::root_domain::RootDomain;
+use self::search_policies::SearchPolicies;
 use crate::channel::Channel;
 use crate::cpu::CpuState;
 use crate::ext::ExtState;
 use crate::futex::Sync;
-use crate::idle::IdleCpus;
-use crate::llc::Llc;
 use crate::model::Model;
 use crate::numbered::{Numbered, PerCpu, PerTask};
 use crate::pm::Pm;
 use crate::pm::freq_invariance::RqClocks;
 use crate::rcu_gp_kthread::RcuState;
-use crate::root_domain::RootDomain;
 use crate::rt::RtState;
 use crate::sched_cache::CacheState;
-use crate::search_policies::SearchPolicies;
 use crate::task::Task;
 use crate::task_group::TaskGroups;
 use crate::uclamp::UclampState;
