@@ -97,7 +97,8 @@ fn mechanism_line(name: &str, row: &MechanismRow) -> [String; 9] {
 /// The same as JSON.
 pub fn mechanisms_json(experiment: &Block, found: &MechanismTable) -> Value {
     json!({
-        "wakelab": VERSION, "kind": "simulated", "complete": found.complete, "experiment": experiment.info(experiment.with()),
+        "wakelab": VERSION, "kind": "simulated", "complete": found.complete,
+        "experiment": experiment.info(experiment.with()),
         "without": found.without,
     })
 }

@@ -102,7 +102,7 @@ fn turn(
             );
         };
         if !status.success() {
-            bail!("{} failed ({status}); give a command that succeeds, as a failed run cannot be compared", args.command[0]);
+            bail!("{} failed ({status}); give a command that succeeds", args.command[0]);
         }
         total += began.elapsed();
         runs += 1;

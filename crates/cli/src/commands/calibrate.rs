@@ -176,7 +176,7 @@ pub(super) fn calibrated(path: &Path) -> anyhow::Result<(MachineFile, Calibratio
     let file = MachineFile::get(&path.display().to_string())?;
     let Some(calibration) = file.calibration.clone() else {
         anyhow::bail!(
-            "--machine: {} has no [calibration]; expected the file of a machine whose costs were measured\n  hint: `wakelab calibrate -o \
+            "--machine: {} has no [calibration]; expected a file of measured costs\n  hint: `wakelab calibrate -o \
              mine.toml` writes one of this machine",
             path.display()
         );

@@ -6,9 +6,9 @@ use super::schema::{
     IdleStates, MigrationRow, Migrations, NameRow, Names, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts,
     WakingRow, Wakings,
 };
-use crate::limits::MOST_LIST_VALUES;
 use crate::error::WriteError;
 use crate::folder::Folder;
+use crate::limits::MOST_LIST_VALUES;
 use crate::table::Table;
 use crate::table::writer::TableFile;
 use crate::task_groups::{GroupMemberRow, GroupMembers, TaskGroupRow, TaskGroups};

@@ -1,8 +1,8 @@
 //! Experiments: files (`data/experiments/*.toml`) and command lines that describe what is compared.
 //!
 //! A [`Spec`] holds names, each with the place where it was given. [`Spec::resolve`] looks them up, so that the error
-//! about an unknown machine has the line or the flag that named it, and makes a [`Block`](crate::compare::Block) of each
-//! machine and kernel.
+//! about an unknown machine has the line or the flag that named it, and makes a [`Block`](crate::compare::Block) of
+//! each machine and kernel.
 
 mod catalogue;
 mod file;
