@@ -85,9 +85,14 @@ impl ResultFile {
             let variant = comparison.get("variant").and_then(Value::as_str);
             let (machine, kernel) = (text(comparison, "/experiment/machine")?, text(comparison, "/experiment/kernel")?);
             // Settings and rows are told apart by it.
+            if variant.is_none() && comparisons.len() > 1 {
+                return Err("one of its comparisons has no `variant`".to_owned());
+            }
             if !places.insert((machine.clone(), kernel.clone(), variant)) {
-                let of = variant.map_or("no variant".to_owned(), |variant| format!("the variant {variant:?}"));
-                return Err(format!("two of its comparisons are of {of} on {machine} with {kernel}"));
+                let variant = variant.unwrap_or_default();
+                return Err(format!(
+                    "two of its comparisons are of the variant {variant:?} on {machine} with {kernel}"
+                ));
             }
             match variant {
                 None => flatten("experiment", &comparison["experiment"], &mut settings),
