@@ -284,10 +284,15 @@ fn keep(intervals: &[u32; INTERVALS], fits: impl Fn(u32) -> bool, form: Typical)
     let avg = kept().map(u64::from).sum::<u64>() / divisor;
     let variance = match form {
         // The mean of the squares less the square of the rounded mean.
-        Typical::BothSides => (kept().map(|v| u64::from(v).pow(2)).sum::<u64>() / divisor).wrapping_sub(avg * avg),
-        _ => kept().map(|v| u64::from(v).abs_diff(avg).pow(2)).sum::<u64>() / divisor,
+        Typical::BothSides => (sum(kept().map(|v| u64::from(v).pow(2))) / divisor).wrapping_sub(avg * avg),
+        _ => sum(kept().map(|v| u64::from(v).abs_diff(avg).pow(2))) / divisor,
     };
     Kept { min: kept().min().unwrap_or(u32::MAX), max: kept().max().unwrap_or(0), count, avg, variance }
+}
+
+/// A sum of squares, of which the longest times make one that wraps, as the kernel's u64 does.
+fn sum(squares: impl Iterator<Item = u64>) -> u64 {
+    squares.fold(0, u64::wrapping_add)
 }
 
 /// The typical idle time, µs, of the last ones; [`u32::MAX`] if there is none (`get_typical_interval()`).

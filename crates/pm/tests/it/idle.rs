@@ -119,6 +119,17 @@ fn the_typical_interval_leaves_outliers_out() {
     assert_eq!(get_typical_interval(&[0; 8], 10_000, Upwards), u32::MAX);
 }
 
+/// Sums of squares that wrap: what 7.2's own get_typical_interval() returns, compiled by itself.
+#[test]
+fn the_longest_times_wrap_as_in_the_kernel() {
+    let long = u32::MAX - 1;
+    for (intervals, typical) in
+        [([long; 8], u32::MAX), ([long, long, 5, 5, 5, 5, 5, 5], 5), ([long, 5, 5, 5, 5, 5, 5, 5], 5)]
+    {
+        assert_eq!(get_typical_interval(&intervals, u32::MAX, Typical::BothSides), typical, "{intervals:?}");
+    }
+}
+
 #[test]
 fn polling_ends_where_a_state_would_have_been_worth_it() {
     assert_eq!(cpuidle_poll_time(&states(), TICK), 20 * US);
