@@ -221,7 +221,7 @@ fn recorded(args: &Args, recording: &Path) -> anyhow::Result<Option<Subject>> {
     let flags = CaptureFlags { machine: args.machine.clone(), from: args.from, window: args.window };
     let Some(machine) = capture::machine(&source, &flags)? else {
         bail!(
-            "the recording is of a machine without a file; give its file with --machine\n  \
+            "--machine: the recording is of a machine that is not known here; give its file\n  \
              hint: run `wakelab machine import` or `wakelab calibrate` on it to write its file"
         );
     };

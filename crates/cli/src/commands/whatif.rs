@@ -129,7 +129,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let source = only(&args.recording)?;
     let Some(machine) = machine(&source, &args.capture)? else {
         bail!(
-            "the recording is of a machine without a file; give its file with --machine\n  \
+            "--machine: the recording is of a machine that is not known here; give its file\n  \
              hint: run `wakelab machine import` or `wakelab calibrate` on it to write its file"
         );
     };
