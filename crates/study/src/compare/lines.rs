@@ -21,7 +21,8 @@ pub(super) fn runs_of_line(repeats: std::ops::Range<u32>, sides: usize) -> impl 
 }
 
 /// Runs every case of the blocks on all their sides with `runner`, `jobs` runs at a time, as often as it is repeated,
-/// or until its intervals are narrow enough. Returns the lines of each block, of which runs are `None` that were stopped.
+/// or until its intervals are narrow enough. Returns the lines of each block, of which runs are `None` that were
+/// stopped.
 ///
 /// If a run fails, its side has no more runs of its case where `goes_on` says so of the side.
 ///
